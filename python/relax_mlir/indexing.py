@@ -7,7 +7,7 @@ Slices become one `strided_slice`, indices a `take` each, None an `expand_dims`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from .annotations import Annotation
 from .errors import fail
 from .symbolic import Sym
 from .values import Deferred, Value
-
-if TYPE_CHECKING:
-    from .values import Value
 
 # The end of a dimension, and the position before its start.
 _END = 2**63 - 1
@@ -29,7 +26,8 @@ def _is_tensor(entry: Any) -> bool:
 
 
 def _is_number(entry: Any) -> bool:
-    return hasattr(entry, "__index__") and not isinstance(entry, (bool, np.bool_, Sym))
+    is_array = bool(getattr(entry, "shape", ()))  # arrays have __index__, for those of one element
+    return hasattr(entry, "__index__") and not is_array and not isinstance(entry, (bool, np.bool_, Sym))
 
 
 def _expand(key: Any, rank: int) -> list[Any]:

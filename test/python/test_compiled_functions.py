@@ -94,6 +94,10 @@ def test_names_that_python_cannot_have():
         function(1, 2, x=3)
     assert "arg0: f16[...]" in repr(function) and "e: no type" in repr(function)
     assert inspect.signature(function).parameters["s"].annotation == Shape((n, 4))
+    # The name that is made up may be that of another parameter.
+    function = CompiledFunction("f", describe(("arg1", "tensor<f32>"), ("x.y", "tensor<f32>")), lambda *a: a)
+    assert list(inspect.signature(function).parameters)[:2] == ["arg1", "arg1_"]
+    assert function(arg1=1, arg1_=2) == (1, 2)
 
 
 def test_names_of_models():

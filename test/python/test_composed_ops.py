@@ -327,6 +327,11 @@ boxes, scores, batches = Tensor((k, 4)), Tensor((k,)), Tensor((k,), "i64")
         (lambda: op.Generator(state).normal((2,), std=-1), "normal: std is -1; expected at least 0"),
         (lambda: op.Generator(state).normal((None,)), "normal: a size of the shape is unknown"),
         (lambda: op.Generator(state).integers(3, 3, (2,)), "integers: high is 3, and low is 3; expected low < high"),
+        (lambda: op.Generator(state).integers(-(2**63), 2**63 - 1, (2,)), "expected fewer than 2^63, of i64"),
+        (
+            lambda: op.Generator(state).integers(0, 2**64, (2,), "u64"),
+            "there are 18446744073709551616 numbers",
+        ),
         (lambda: op.Generator(state).integers(0, 3, (2,), "f32"), "integers: the type is f32; expected integers"),
     ],
 )

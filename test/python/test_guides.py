@@ -113,7 +113,7 @@ def test_editors():
         b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         for body in (json.dumps({"jsonrpc": "2.0", **request}).encode() for request in requests)
     )
-    run = subprocess.run([find_tool(server)], input=text, capture_output=True, timeout=60)
+    run = subprocess.run([find_tool(server)], input=text, capture_output=True, timeout=120)
     assert message.strip() in run.stdout.decode(), run.stdout.decode()
 
 

@@ -284,3 +284,39 @@ def test_states_of_pytorch():
     assert not model.up.weight.data.requires_grad
     with pytest.raises(RelaxError, match=r"'up.bias' has bf16\[16\]; expected f32\[16\]"):
         model.load_state_dict(state | {"up.bias": torch.ones(16, dtype=torch.bfloat16)})
+
+
+def test_module_lists_with_parts_of_their_own():
+    class Encoder(nn.Sequential):
+        def __init__(self, features):
+            super().__init__(nn.Linear(features, features))
+            self.norm = nn.LayerNorm(features)
+
+    encoder = Encoder(4)
+    assert [name for name, _ in encoder.named_parameters()] == ["0.weight", "norm.weight", "norm.bias"]
+    assert isinstance(encoder[:1], Encoder) and len(encoder[:1]) == 1
+    encoder.more = [nn.Linear(4, 4)]
+    with pytest.raises(RelaxError, match="Encoder.more is a list with modules, which are not found there"):
+        list(encoder.children())
+
+
+def test_values_of_tied_parameters_may_be_nan():
+    class Tied(nn.Module):
+        def __init__(self):
+            self.first = nn.Linear(1, 1)
+            self.second = nn.Linear(1, 1)
+            self.second.weight = self.first.weight
+
+    weight = np.full((1, 1), np.nan, np.float32)
+    Tied().load_state_dict({"first.weight": weight, "second.weight": weight.copy()})
+
+
+@pytest.mark.parametrize("make", [lambda: nn.Buffer(Tensor((3,))), lambda: nn.Buffer(nn.Parameter((3,)))])
+def test_buffers_take_arrays(make):
+    with pytest.raises(RelaxError, match="a buffer takes the value of an array, got .*; expected an array or a shape"):
+        make()
+
+
+def test_parameters_have_shapes():
+    with pytest.raises(RelaxError, match="a parameter has a fixed size, got the shape None"):
+        nn.Parameter(None)

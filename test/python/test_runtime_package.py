@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The runtime without the compiler: its modules, in an interpreter that has neither MLIR nor NumPy.
 
-The package is made of the files that the wheel has, next to the library of this build; tools/rehearse-runtime-wheel
-builds the wheel itself.
+The package is made of the files that the wheel has, next to the library of this build; test/packaging/runtime_wheel.py
+tries the wheel itself.
 """
 
 import array
@@ -237,6 +237,12 @@ def test_buffers_that_are_no_arguments():
         tensor_of(numbers, "float32", (3,))
     with pytest.raises(RelaxError, match="no elements of type bfloat16"):
         to_memoryview(tensor_of(memoryview(bytearray(4)), "bfloat16", (2,)))
+    half = tensor_of(memoryview(bytearray(4)), "float16", (2,))
+    if sys.version_info < (3, 12):
+        with pytest.raises(RelaxError, match="no elements of type float16"):
+            to_memoryview(half)
+    else:
+        assert to_memoryview(half).tolist() == [0, 0]
 
 
 def test_compiled_functions_take_buffers():

@@ -22,7 +22,7 @@ needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason
 
 def check(program, folder):
     """What mypy says about a program, in an environment where the package is installed as users install it."""
-    cache = ROOT / "build" / "mypy-of-users"
+    cache = ROOT / "build" / f"mypy-{program.stem}"  # one for each: tests may run at the same time
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}", str(program)]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     assert result.returncode in (0, 1), result.stdout + result.stderr

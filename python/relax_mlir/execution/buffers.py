@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -164,10 +165,10 @@ def to_memoryview(tensor: tvm_ffi.Tensor) -> memoryview:
     The view has the shape of the tensor, except that it is flat if there are no elements.
 
     Raises:
-      RelaxError: it is on a device, is not contiguous, or Python has no such elements (bf16, f8).
+      RelaxError: it is on a device, is not contiguous, or Python has no such elements (bf16, f8; f16 before 3.12).
     """
     name = str(tensor.dtype)
-    if name not in _FORMATS:
+    if name not in _FORMATS or (name == "float16" and sys.version_info < (3, 12)):
         raise RelaxError(
             f"Python has no elements of type {name}; use NumPy with ml_dtypes, or convert them in the model"
         )

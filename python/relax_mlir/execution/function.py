@@ -66,10 +66,14 @@ class CompiledFunction:
     def _names(self) -> list[str]:
         """The names of the parameters as Python can have them: those that it cannot, or that occur twice, by number."""
         given = [parameter["name"] for parameter in self._description["parameters"]]
-        return [
-            name if name.isidentifier() and not keyword.iskeyword(name) and given.count(name) == 1 else f"arg{index}"
-            for index, name in enumerate(given)
-        ]
+        names = []
+        for index, name in enumerate(given):
+            if not name.isidentifier() or keyword.iskeyword(name) or given.count(name) > 1:
+                name = f"arg{index}"
+                while name in given or name in names:
+                    name += "_"
+            names.append(name)
+        return names
 
     @functools.cached_property
     def _positions(self) -> dict[str, int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union, overload
 from .. import op
 from ..annotations import DimLike, Tensor
 from ..errors import fail
+from ..operators import Operators
 from ..values import Deferred, Value
 from .state import Mismatch, check_value, same_values
 
@@ -26,7 +27,7 @@ class Parameter(Deferred):
 
     def __init__(self, shape: Sequence[DimLike] | int, dtype: str = "f32", *, name: str = "") -> None:
         self.annotation = Tensor(shape, dtype)
-        if any(not isinstance(dim, int) for dim in self.annotation.shape or ()):
+        if self.annotation.shape is None or any(not isinstance(dim, int) for dim in self.annotation.shape):
             fail(f"a {self._kind} has a fixed size, got the shape {self.annotation.shape}")
         self.data: Any = None
         self._name = name
@@ -87,6 +88,8 @@ class Buffer(Parameter):
         self, shape: Sequence[DimLike] | int | Any, dtype: str | None = None, *, persistent: bool = True, name: str = ""
     ) -> None:
         given: Any = shape
+        if isinstance(given, (Operators, Deferred)):
+            fail(f"a buffer takes the value of an array, got {given!r}; expected an array or a shape")
         has_value = hasattr(given, "shape") and hasattr(given, "dtype")
         if has_value and dtype is not None:
             fail(f"a buffer takes its type from the array, of {given.dtype}; convert that to {dtype}")
@@ -143,7 +146,7 @@ class Module:
         Raises:
           RelaxError: an attribute is a list, a tuple or a dictionary with modules or parameters.
         """
-        for name, value in vars(self).items():
+        for name, value in self._attributes():
             if isinstance(value, Module):
                 yield name, value
             elif kind := _kind_inside(value):
@@ -151,6 +154,10 @@ class Module:
                     f"{type(self).__name__}.{name} is a {type(value).__name__} with {kind}s, which are not found "
                     f"there; {_ADVICE[kind]}"
                 )
+
+    def _attributes(self) -> Iterable[tuple[str, Any]]:
+        """Where modules may be."""
+        return vars(self).items()
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """This module and all below it, with their paths."""
@@ -160,13 +167,13 @@ class Module:
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
         """All parameters with their paths; a parameter that occurs twice is listed once, under its first path."""
-        return ((path, tensor) for path, tensor in self._tensors(prefix) if not isinstance(tensor, Buffer))
+        return ((path, tensor) for path, tensor in self._all_tensors(prefix) if not isinstance(tensor, Buffer))
 
     def named_buffers(self, prefix: str = "") -> Iterator[tuple[str, Buffer]]:
         """All buffers with their paths, each once."""
-        return ((path, tensor) for path, tensor in self._tensors(prefix) if isinstance(tensor, Buffer))
+        return ((path, tensor) for path, tensor in self._all_tensors(prefix) if isinstance(tensor, Buffer))
 
-    def _tensors(self, prefix: str = "", *, repeated: bool = False) -> Iterator[tuple[str, Parameter]]:
+    def _all_tensors(self, prefix: str = "", *, repeated: bool = False) -> Iterator[tuple[str, Parameter]]:
         """Parameters and buffers with their paths: each once under its first path or, if `repeated`, under all."""
         seen: set[int] = set()
         for path, module in self.named_modules(prefix):
@@ -175,10 +182,10 @@ class Module:
                     seen.add(id(value))
                     yield join(path, name), value
 
-    def _stored(self, prefix: str = "") -> dict[str, Parameter]:
+    def _stored_tensors(self, prefix: str = "") -> dict[str, Parameter]:
         """What the weight file has, by name: parameters and persistent buffers."""
         named: dict[str, Parameter] = {}
-        for path, tensor in self._tensors(prefix):
+        for path, tensor in self._all_tensors(prefix):
             if isinstance(tensor, Buffer) and not tensor.persistent:
                 continue
             name = tensor._name or path
@@ -188,7 +195,7 @@ class Module:
 
     def assign_names(self, prefix: str = "") -> dict[str, Parameter]:
         """Names each parameter and persistent buffer by its path; those named by hand keep their names."""
-        named = self._stored(prefix)
+        named = self._stored_tensors(prefix)
         for name, tensor in named.items():
             tensor._path = name
         return named
@@ -201,7 +208,7 @@ class Module:
         Raises:
           RelaxError: some have no value yet; the message names all of them.
         """
-        named = self._stored()
+        named = self._stored_tensors()
         if missing := [name for name, tensor in named.items() if tensor.data is None]:
             fail(f"no values for {_quoted(missing)}; load_state_dict sets them")
         return {name: tensor.data for name, tensor in named.items()}
@@ -221,11 +228,11 @@ class Module:
           RelaxError: names are missing or unexpected, or a value has another shape or element type. The message names
             all of them.
         """
-        named = self._stored()
+        named = self._stored_tensors()
         names: dict[str, str] = {name: name for name in named}
         by_tensor = {id(tensor): name for name, tensor in named.items()}
         # Tied parameters have one name in the program, and several in checkpoints of PyTorch.
-        for path, tensor in self._tensors(repeated=True):
+        for path, tensor in self._all_tensors(repeated=True):
             if id(tensor) in by_tensor:
                 names.setdefault(path, by_tensor[id(tensor)])
         ignored = {join(path, name) for path, module in self.named_modules() for name in module.unused_names}
@@ -310,8 +317,9 @@ class ModuleList(Module):
         if not isinstance(module, Module):
             fail(f"module {position} of the list is {module!r}; expected an nn.Module")
 
-    def children(self) -> Iterator[tuple[str, Module]]:
-        return ((str(index), module) for index, module in enumerate(self._modules) if isinstance(module, Module))
+    def _attributes(self) -> Iterable[tuple[str, Any]]:
+        yield from ((str(index), module) for index, module in enumerate(self._modules))
+        yield from ((name, value) for name, value in vars(self).items() if name != "_modules")
 
     def append(self, module: Module) -> None:
         self.insert(len(self), module)
@@ -338,7 +346,7 @@ class ModuleList(Module):
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            part = type(self)()
+            part = type(self).__new__(type(self))
             part._modules = self._modules[index]
             return part
         return self._modules[index]

@@ -31,5 +31,5 @@ def check_value(value: Any, shape: tuple[int, ...], dtype: str) -> Any:
 
 
 def same_values(first: Any, second: Any) -> bool:
-    """Whether two arrays of one shape have equal elements."""
-    return first is second or bool((first == second).all())
+    """Whether two arrays of one shape have equal elements; NaN equals NaN."""
+    return first is second or bool(((first == second) | ((first != first) & (second != second))).all())

@@ -67,7 +67,8 @@ def roll(x: Operand, shift: ExprLike | Sequence[ExprLike], axis: int | Sequence[
             fail(f"roll: {len(shifts)} shifts without axes; expected one")
         return reshape(_rolled(flatten(x), shifts[0], 0), known_shape(x, "roll: x"))
     rank = len(known_shape(x, "roll: x"))
-    axes = [checked_axis(each, rank, "roll: axis") for each in ([axis] if isinstance(axis, int) else axis)]
+    listed = list(axis) if isinstance(axis, Sequence) else [axis]
+    axes = [checked_axis(each, rank, "roll: axis") for each in listed]
     shifts = shifts * len(axes) if len(shifts) == 1 else shifts
     if len(shifts) != len(axes):
         fail(f"roll: {len(shifts)} shifts for {len(axes)} axes")

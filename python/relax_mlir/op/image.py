@@ -231,7 +231,7 @@ def roi_align(
     if not is_float(x.dtype) or boxes.dtype != x.dtype:
         fail(f"roi_align: x has the type {x.dtype} and boxes {boxes.dtype}; expected the same type of floats")
     _require_one_of("roi_align: mode", mode, ("avg", "max"))
-    sizes = [output_size] * 2 if isinstance(output_size, int) else list(output_size)
+    sizes = list(output_size) if isinstance(output_size, Sequence) else [output_size] * 2
     if len(sizes) != 2:
         fail(f"roi_align: output_size has {len(sizes)} numbers; expected rows and columns")
     rows, columns = sizes

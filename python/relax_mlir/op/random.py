@@ -40,10 +40,12 @@ from ._generated import (
     bitwise_xor,
     concat,
     cos,
+    floor,
     floor_mod,
     greater,
     left_shift,
     log,
+    logical_and,
     multiply,
     right_shift,
     sin,
@@ -179,8 +181,9 @@ class Generator:
         return made
 
     def open_uniform(self, shape: Any) -> Value:
-        """Uniform numbers in (0, 1) of f64, none of which is an end: multiples of 2^-53, moved by half of it."""
-        return add(self.uniform(shape, "f64"), 2.0**-54)
+        """Uniform numbers in (0, 1) of f64, none of which is an end: multiples of 2^-52, moved by half of it."""
+        whole = floor(multiply(self.uniform(shape, "f64"), 2.0**52))
+        return multiply(add(whole, 0.5), 2.0**-52)
 
     def normal(self, shape: Any, dtype: DTypeLike = "f32", mean: float = 0.0, std: float = 1.0) -> Value:
         """Normal numbers; those of f16 and bf16 are rounded from f32.
@@ -232,12 +235,16 @@ class Generator:
         shape, dtype = _shape(shape, "integers"), normalize(dtype)
         if not is_int(dtype):
             fail(f"integers: the type is {dtype}; expected integers")
-        first, last = (size_tensor(x) if _is_number(x) else as_value(x, "integers: a bound") for x in (low, high))
         if isinstance(low, int) and isinstance(high, int):
             if high <= low:
                 fail(f"integers: high is {high}, and low is {low}; expected low < high")
-        else:
-            assert_(all_(greater(last, first)), "integers: high is not greater than low")
+            if low < -(2**63) or high >= 2**63 or high - low >= 2**63:
+                fail(f"integers: there are {high - low} numbers from {low} to {high}; expected fewer than 2^63, of i64")
+        first, last = (size_tensor(x) if _is_number(x) else as_value(x, "integers: a bound") for x in (low, high))
+        if not (isinstance(low, int) and isinstance(high, int)):
+            # The difference wraps around if it is too large.
+            fits = logical_and(greater(last, first), greater(subtract(last, first), _number(0)))
+            assert_(all_(fits), "integers: high is not greater than low, or greater by 2^63 or more")
         return _cast(below(self.bits(shape), first, last), dtype)
 
     def permutation(self, count: ExprLike) -> Value:
@@ -255,7 +262,7 @@ def below(bits: Value, low: Value, high: Value) -> Value:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, Sym) or hasattr(x, "__index__")
+    return isinstance(x, Sym) or (hasattr(x, "__index__") and not getattr(x, "shape", ()))
 
 
 def _product(shape: Sequence[ExprLike]) -> ExprLike:
