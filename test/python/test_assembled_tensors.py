@@ -7,10 +7,14 @@ Elements are computed where they are read once, and stored first where a reducti
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import targets
 from targets import COMPILED as RUNS_ON  # noqa: F401
+
+from relax_mlir import BlockBuilder, Tensor, compile, op
 
 KERNEL = """
 func.func private @k(%x: tensor<?x?xf32> {relax.shape = #relax.shape<[r, n]>},
@@ -53,6 +57,14 @@ def insertion(x, y, at):
     return whole
 
 
+def computed_insertion(x, y, at):
+    return insertion(x, -y, at)
+
+
+def overlap(x, y, at):
+    return np.concatenate([-x[:, :1], x, x[:, 1:]], 1)
+
+
 def padding(x, y, at):
     return np.pad(x, [(0, 0), (1, 1)], constant_values=2)
 
@@ -66,6 +78,17 @@ ASSEMBLED = {
     insertion: """
   %both = tensor.concat dim(1) %x, %x : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
   %tensor = tensor.insert_slice %y into %both[0, %at] [%r, %m] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>""",
+    computed_insertion: """
+  %both = tensor.concat dim(1) %x, %x : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  %negative = NEGATIVE(%y)
+  %tensor = tensor.insert_slice %negative into %both[0, %at] [%r, %m] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>""",
+    overlap: """
+  %negative = NEGATIVE(%x)
+  %long = arith.addi %n, %n : index
+  %empty = tensor.empty(%r, %long) : tensor<?x?xf32>
+  %first = tensor.insert_slice %x into %empty[0, %n] [%r, %n] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>
+  %second = tensor.insert_slice %negative into %first[0, 0] [%r, %n] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>
+  %tensor = tensor.insert_slice %x into %second[0, 1] [%r, %n] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>""",
     padding: """
   %tensor = tensor.pad %x low[0, 1] high[0, 1] {
   ^bb0(%i: index, %j: index):
@@ -111,12 +134,22 @@ WINDOWS = """
   } -> tensor<?x?xf32>"""
 
 
+NEGATIVE = """linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(OPERAND : tensor<?x?xf32>) outs(OPERAND : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?xf32>"""
+
 SIZES = [(1, 2, 1, 0), (3, 2, 2, 1), (2, 7, 5, 3), (2, 8, 8, 8), (3, 9, 2, 9), (1, 37, 21, 13), (2, 64, 3, 30)]
 """r, n, m and at: n > 1, at <= n, and at + m <= 2 n."""
 
 
 def check(assembled, loops, expected):
-    run = targets.load(KERNEL.replace("ASSEMBLED", ASSEMBLED[assembled]).replace("LOOPS", loops))
+    made = re.sub(r"NEGATIVE\((.*)\)", lambda match: NEGATIVE.replace("OPERAND", match[1]), ASSEMBLED[assembled])
+    run = targets.load(KERNEL.replace("ASSEMBLED", made).replace("LOOPS", loops))
     rng = np.random.default_rng(0)
     for r, n, m, at in SIZES:
         x, y = (rng.standard_normal((r, size), np.float32) for size in (n, m))
@@ -130,6 +163,38 @@ def test_points(assembled):
     check(assembled, POINTS, lambda tensor, r, n: -tensor[:r, :n])
 
 
-@pytest.mark.parametrize("assembled", [concatenation, insertion, padding], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "assembled", [name for name in ASSEMBLED if name is not stack], ids=lambda function: function.__name__
+)
 def test_windows(assembled):
     check(assembled, WINDOWS, lambda tensor, r, n: sum(tensor[:, k : k + n] for k in range(3)))
+
+
+APART = """
+  %length = arith.muli %wide, %c2 : index
+  %none = arith.constant 0.0 : f32
+  %room = tensor.empty(%r, %length) : tensor<?x?xf32>
+  %zeros = linalg.fill ins(%none : f32) outs(%room : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %apart = tensor.insert_slice %tensor into %zeros[0, 0] [%r, %wide] [1, 2] : tensor<?x?xf32> into tensor<?x?xf32>"""
+
+
+def test_a_padded_tensor_whose_elements_are_moved_apart():
+    """Both are read by windows, and the second one is made of the first."""
+    loops = WINDOWS.replace("%result =", "%sums =") + APART
+    loops += WINDOWS[WINDOWS.index("  %result =") :].replace("%tensor", "%apart").replace("%start", "%sums")
+
+    def expected(tensor, r, n):
+        apart = np.zeros((r, 2 * tensor.shape[1]), np.float32)
+        apart[:, ::2] = tensor
+        return sum(tensor[:, k : k + n] + apart[:, k : k + n] for k in range(3))
+
+    check(padding, loops, expected)
+
+
+def test_a_sum_of_one_element_of_a_slice():
+    x = Tensor((1, 8), "f32", name="x")
+    bb = BlockBuilder()
+    with bb.function("main", [x]):
+        bb.return_(op.sum(op.strided_slice(x, [1], [2], [3]), [1]))
+    main = compile(bb.module())["main"]
+    assert main(np.arange(8, dtype=np.float32).reshape(1, 8)).tolist() == [2]

@@ -266,6 +266,9 @@ bool LinkedCode::reserve() {
     uint64_t &size = sizes[partOf(section)];
     offsets[i] = size = alignTo(size, alignment);
     size += section.sh_size;
+    if (size > kMost)
+      return fail("its sections have more than " + std::to_string(kMost) +
+                  " bytes");
   }
   stubs = sizes[kCode] = alignTo(sizes[kCode], kStubBytes);
   sizes[kCode] += symbolCount * kStubBytes;
@@ -278,6 +281,10 @@ bool LinkedCode::reserve() {
     offsets[i] += begins[partOf(sections[i])];
 
   bytes = begins[kParts];
+  if (bytes > INT32_MAX)
+    return fail("its sections have " + std::to_string(bytes) +
+                " bytes; offsets of 32 bits reach " +
+                std::to_string(INT32_MAX));
   void *reserved = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (reserved == MAP_FAILED)

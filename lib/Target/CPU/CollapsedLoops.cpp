@@ -45,12 +45,53 @@ static void foldReshapesBetweenOps(func::FuncOp kernel) {
   (void)applyPatternsGreedily(kernel, std::move(patterns));
 }
 
+/// Whether an op reads a destination, which schedules take at the point of the
+/// op alone, and not through a reshape.
+static bool readsDestination(linalg::GenericOp op) {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    if (op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand))
+      return false;
+    auto view = lookThroughCasts(operand.get())
+                    .getDefiningOp<bufferization::ToTensorOp>();
+    return view && view.getWritable();
+  });
+}
+
+/// Whether an op is a contraction only because of a loop of one iteration: the
+/// only query of attention, for which blocks of rows still pay off.
+static bool needsUnitLoops(linalg::GenericOp op) {
+  if (!isContraction(op))
+    return false;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<unsigned> loops;
+  op.getParallelDims(loops);
+  return llvm::count_if(op.getDpsInputOperands(), [&](OpOperand *input) {
+           AffineMap map = op.getMatchingIndexingMap(input);
+           return llvm::any_of(loops, [&](unsigned loop) {
+             return sizes[loop] != 1 && !map.isFunctionOfDim(loop);
+           });
+         }) < 2;
+}
+
+/// Whether only ops that reshapes pass through read a result.
+static bool isUsedByNests(Value result) {
+  return llvm::all_of(result.getUsers(), [](Operation *user) {
+    if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+            user))
+      return isUsedByNests(user->getResult(0));
+    return isa<linalg::GenericOp, bufferization::MaterializeInDestinationOp>(
+        user);
+  });
+}
+
 void relax::dropUnitLoops(func::FuncOp kernel) {
   auto ops = llvm::to_vector(kernel.getOps<linalg::GenericOp>());
-  if (llvm::none_of(ops, [](linalg::GenericOp op) {
-        return op.getNumReductionLoops() &&
-               llvm::is_contained(op.getStaticLoopRanges(), 1);
-      }))
+  if (llvm::none_of(ops,
+                    [](linalg::GenericOp op) {
+                      return op.getNumReductionLoops() &&
+                             llvm::is_contained(op.getStaticLoopRanges(), 1);
+                    }) ||
+      llvm::any_of(ops, needsUnitLoops) || llvm::any_of(ops, readsDestination))
     return;
   IRRewriter rewriter(kernel.getContext());
   linalg::ControlDropUnitDims control;
@@ -88,8 +129,8 @@ static bool isReshapable(Value tensor) {
     return true;
   tensor = lookThroughCasts(tensor);
   Operation *op = tensor.getDefiningOp();
-  if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-    return isReshapable(op->getOperand(0));
+  if (auto collapse = dyn_cast_if_present<tensor::CollapseShapeOp>(op))
+    return isReshapable(collapse.getSrc());
   DenseElementsAttr elements;
   return isa_and_nonnull<bufferization::ToTensorOp, tensor::EmptyOp,
                          linalg::FillOp>(op) ||
@@ -98,7 +139,11 @@ static bool isReshapable(Value tensor) {
 
 void relax::mergeLoopsOfContraction(func::FuncOp kernel) {
   auto ops = llvm::to_vector(kernel.getOps<linalg::GenericOp>());
-  if (ops.empty() || !isContraction(ops.front()))
+  if (ops.empty() || !isContraction(ops.front()) ||
+      llvm::any_of(ops, readsDestination) ||
+      !llvm::all_of(ops, [](linalg::GenericOp op) {
+        return llvm::all_of(op->getResults(), isUsedByNests);
+      }))
     return;
   unsigned count = ops.front().getNumParallelLoops();
   for (auto [number, op] : llvm::enumerate(ops)) {

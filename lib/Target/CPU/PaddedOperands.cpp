@@ -35,7 +35,7 @@ static bool isReadRepeatedly(Value tensor) {
   return llvm::any_of(tensor.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
     if (auto nest = dyn_cast<linalg::GenericOp>(user))
-      return nest.getNumReductionLoops() > 0 &&
+      return nest.getNumReductionLoops() > 0 && nest.isDpsInput(&use) &&
              !nest.getMatchingIndexingMap(&use).isPermutation();
     return isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
                user) &&
@@ -103,7 +103,8 @@ static void store(Value tensor) {
   auto fill = slice ? slice.getDest().getDefiningOp<linalg::FillOp>()
                     : linalg::FillOp();
   Value source = slice ? getBuffer(slice.getSource()) : Value();
-  if (isApart && (!source || !fill))
+  // Plain loops run before all nests, so they must not read what nests write.
+  if (isApart && (!fill || !source || source.getDefiningOp<memref::AllocOp>()))
     return;
   PointEmitter sizes(builder, loc, 1);
   SmallVector<Value> dynamic;

@@ -58,6 +58,30 @@ peelReshapes(MaterializeInDestinationOp root) {
   }
 }
 
+/// A structured op that copies `tensor`, as the source of a destination.
+static Value copyOf(OpBuilder &builder, Location loc, Value tensor,
+                    Value buffer) {
+  PointEmitter sizes(builder, loc, 1);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<OpFoldResult> shape;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    shape.push_back(getAsOpFoldResult(sizes.size(buffer, dim)));
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+  if (empty.getType() != type)
+    empty = tensor::CastOp::create(builder, loc, type, empty);
+  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, tensor, empty, ArrayRef<AffineMap>{map, map},
+             loops,
+             [](OpBuilder &inner, Location at, ValueRange values) {
+               linalg::YieldOp::create(inner, at, values.front());
+             })
+      .getResult(0);
+}
+
 /// Splits a destination that is assembled by a concatenation, or by insertions
 /// of slices, into one destination per part, in order.
 static FailureOr<SmallVector<MaterializeInDestinationOp>>
@@ -71,14 +95,18 @@ splitParts(MaterializeInDestinationOp root) {
   int64_t rank = type.getRank();
   SmallVector<OpFoldResult> strides(rank, builder.getIndexAttr(1));
   SmallVector<MaterializeInDestinationOp> parts;
+  // `overwrites`: the part lies where another one was written before. It is
+  // then copied, since the op that computes it may run earlier.
   auto addPart = [&](Value part, ArrayRef<OpFoldResult> offsets,
-                     ArrayRef<OpFoldResult> extents) {
+                     ArrayRef<OpFoldResult> extents, bool overwrites) {
     auto shape = cast<RankedTensorType>(part.getType()).getShape();
     auto slice = memref::SubViewOp::inferRankReducedResultType(
         shape, type, offsets, extents, strides);
     Value view =
         memref::SubViewOp::create(builder, loc, cast<MemRefType>(slice),
                                   root.getDest(), offsets, extents, strides);
+    if (overwrites)
+      part = copyOf(builder, loc, part, view);
     parts.push_back(MaterializeInDestinationOp::create(
         builder, loc, TypeRange(), part, view, /*restrict=*/true,
         /*writable=*/true));
@@ -92,7 +120,7 @@ splitParts(MaterializeInDestinationOp root) {
       for (int64_t dim = 0; dim < rank; ++dim)
         extents.push_back(getAsOpFoldResult(sizes.size(input, dim)));
       offsets[concat.getDim()] = getAsOpFoldResult(start);
-      addPart(input, offsets, extents);
+      addPart(input, offsets, extents, /*overwrites=*/false);
       start = sizes.add(start, sizes.size(input, concat.getDim()));
     }
     root.erase();
@@ -123,37 +151,13 @@ splitParts(MaterializeInDestinationOp root) {
   }
   for (tensor::InsertSliceOp insertion : llvm::reverse(insertions))
     addPart(insertion.getSource(), insertion.getMixedOffsets(),
-            insertion.getMixedSizes());
+            insertion.getMixedSizes(), keepsRest || insertions.size() > 1);
   if (!keepsRest)
     root.erase();
   for (tensor::InsertSliceOp insertion : insertions)
     if (insertion.use_empty())
       insertion.erase();
   return parts;
-}
-
-/// A structured op that copies `tensor`, as the source of a destination.
-static Value copyOf(OpBuilder &builder, Location loc, Value tensor,
-                    Value buffer) {
-  PointEmitter sizes(builder, loc, 1);
-  auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<OpFoldResult> shape;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    shape.push_back(getAsOpFoldResult(sizes.size(buffer, dim)));
-  Value empty =
-      tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
-  if (empty.getType() != type)
-    empty = tensor::CastOp::create(builder, loc, type, empty);
-  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, type, tensor, empty, ArrayRef<AffineMap>{map, map},
-             loops,
-             [](OpBuilder &inner, Location at, ValueRange values) {
-               linalg::YieldOp::create(inner, at, values.front());
-             })
-      .getResult(0);
 }
 
 LogicalResult relax::bringToNormalForm(func::FuncOp kernel) {

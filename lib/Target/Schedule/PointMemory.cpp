@@ -329,7 +329,7 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
       return load(buffer, index);
     }
     // The innermost dimension of a group gets the rest of the index.
-    SmallVector<Lanes> at(collapse.getSrcType().getRank());
+    SmallVector<Lanes> at(collapse.getSrcType().getRank(), {constant(0)});
     for (auto [dim, group] :
          llvm::enumerate(collapse.getReassociationIndices())) {
       Lanes rest = index[dim];
@@ -348,7 +348,10 @@ FailureOr<Lanes> PointEmitter::compute(Value tensor, ArrayRef<Lanes> index) {
           rest = {constant(0)};
           continue;
         }
+        // Nothing may be divided by a size of 0, even if no lane is active.
         Value extent = size(collapse.getSrc(), group[i]);
+        if (!getConstantIntValue(extent))
+          extent = arith::MaxUIOp::create(builder, loc, extent, constant(1));
         Value whole = rest.isUniform() ? rest.value : vector(rest);
         Value by = rest.isUniform() ? extent : vector({extent});
         at[group[i]] = {arith::RemUIOp::create(builder, loc, whole, by), 0,
