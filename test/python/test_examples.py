@@ -36,16 +36,22 @@ class Example:
 
 
 def extract(path):
-    """The ```mlir blocks of a Markdown file, without the indentation of their fences."""
+    """The ```mlir blocks of a Markdown file, without the indentation of their fences, and not those in other blocks."""
     lines = path.read_text().splitlines()
-    start = None
+    start = outer = None
     for number, line in enumerate(lines, 1):
-        if start is None and re.fullmatch(r"\s*```mlir\s*", line):
-            start, indent = number, len(line) - len(line.lstrip())
-        elif start is not None and line.strip() == "```":
-            text = "\n".join(part[indent:] for part in lines[start : number - 1])
+        if not (fence := re.fullmatch(r"(\s*)```(\w*)\s*", line)):
+            continue
+        indent, language = fence.groups()
+        if start is None and outer is None:
+            start, outer = (number, None) if language == "mlir" else (None, indent)
+            width = len(indent)
+        elif start is not None and not language:
+            text = "\n".join(part[width:] for part in lines[start : number - 1])
             yield Example(str(path.relative_to(ROOT)), start + 1, text)
             start = None
+        elif not language and indent == outer:
+            outer = None
 
 
 def all_examples():

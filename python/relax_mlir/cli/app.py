@@ -113,6 +113,8 @@ def _sampling(**values: Any) -> Sampling:
         return Sampling(**values)
     except RelaxError as error:
         name, _, rest = str(error).partition(" ")
+        if name not in values:
+            raise
         raise RelaxError(f"--{name.replace('_', '-')} {rest}") from None
 
 
