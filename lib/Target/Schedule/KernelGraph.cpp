@@ -314,12 +314,12 @@ std::optional<Axis> KernelGraph::chooseLanes(const Stage &stage,
   for (unsigned i = 0; i < stage.op->getNumResults(); ++i)
     areCombined &= Combiner::match(stage.op, i).has_value();
   auto isOfTerms = [&](linalg::GenericOp op, AffineMap map) {
-    return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      auto loop =
-          dim ? stage.loopOf(axisOf(op, dim.getPosition())) : std::nullopt;
-      return loop && !stage.isParallel(*loop);
-    });
+    return map && llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+             auto dim = dyn_cast<AffineDimExpr>(expr);
+             auto loop = dim ? stage.loopOf(axisOf(op, dim.getPosition()))
+                             : std::nullopt;
+             return loop && !stage.isParallel(*loop);
+           });
   };
   bool onlyTerms = areCombined && stage.op->getNumResults() > 1;
   visitInlined(stage.op, [&](linalg::GenericOp op) {

@@ -58,3 +58,24 @@ func.func private @one_by_one(%x: tensor<64x?x?xf32> {relax.shape = #relax.shape
   } -> tensor<32x?x?xf32>
   return %3 : tensor<32x?x?xf32>
 }
+
+#row = affine_map<(n, i, k) -> (n, i, k)>
+#sums = affine_map<(n, i, k) -> (n, i)>
+
+// Two sums in one loop, of an operand that has become a reshape.
+// CHECK-LABEL: func.func private @two_sums
+// CHECK:         vector.
+// CHECK-NOT:     linalg.generic
+func.func private @two_sums(%x: tensor<1x?x8xf32> {relax.shape = #relax.shape<[1, n, 8]>}, %out: tensor<1x?xf32> {relax.shape = #relax.shape<[1, n]>}, %more: tensor<1x?xf32> {relax.shape = #relax.shape<[1, n]>}) -> (tensor<1x?xf32>, tensor<1x?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%out : tensor<1x?xf32>) -> tensor<1x?xf32>
+  %other = linalg.fill ins(%zero : f32) outs(%more : tensor<1x?xf32>) -> tensor<1x?xf32>
+  %0:2 = linalg.generic {indexing_maps = [#row, #sums, #sums], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : tensor<1x?x8xf32>) outs(%start, %other : tensor<1x?xf32>, tensor<1x?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %1 = arith.addf %b, %a : f32
+    %2 = arith.mulf %a, %a : f32
+    %3 = arith.addf %c, %2 : f32
+    linalg.yield %1, %3 : f32, f32
+  } -> (tensor<1x?xf32>, tensor<1x?xf32>)
+  return %0#0, %0#1 : tensor<1x?xf32>, tensor<1x?xf32>
+}
