@@ -82,7 +82,7 @@ IN_CALLS = {
     "a lost device": ("vkQueueSubmit", LOST, DeviceError, "submitting work to the device failed .* the device is lost"),
     "work that is not taken": ("vkQueueSubmit", OUT_OF_MEMORY, MemoryError, "submitting work to the device failed"),
     "work that does not begin": ("vkBeginCommandBuffer", OUT_OF_MEMORY, MemoryError, "beginning a command list"),
-    "work that does not end": ("vkEndCommandBuffer", OUT_OF_HOST_MEMORY, MemoryError, "the end of a list of commands"),
+    "work that does not end": ("vkEndCommandBuffer", OUT_OF_HOST_MEMORY, MemoryError, "ending a command list"),
 }
 MEMORY = ("vkAllocateMemory", "vkCreateBuffer", "vkBindBufferMemory")
 
@@ -239,8 +239,8 @@ def times(count, context, kind, *texts):
 with setting("loader", 1 << 22 | 1 << 12):
     fails(lambda: Device("vulkan"), DeviceError, "the Vulkan loader has version 1.1, but at least 1.2 is required")
 times(1000, failing("vkCreateInstance", -9), DeviceError, "Vulkan does not start: no driver for a device")
-times(20, setting("without vkEnumeratePhysicalDevices", 1), DeviceError, "it has no vkEnumeratePhysicalDevices")
-times(1000, failing("vkEnumeratePhysicalDevices", NOT_STARTED), DeviceError, "cannot be listed: the driver does not")
+times(20, setting("without vkEnumeratePhysicalDevices", 1), DeviceError, "it lacks vkEnumeratePhysicalDevices")
+times(1000, failing("vkEnumeratePhysicalDevices", NOT_STARTED), DeviceError, "cannot list the Vulkan devices: the driver does not")
 times(1000, setting("devices", 0), DeviceError, "there is no device vulkan:0; the drivers have 0")
 times(1000, setting("api", 1 << 22 | 1 << 12), DeviceError, "lacks what kernels need: Vulkan 1.2 (it has 1.1)")
 times(1000, setting("timeline", 0), DeviceError, "lacks what kernels need: timelines (timelineSemaphore)")
