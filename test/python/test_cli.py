@@ -260,7 +260,7 @@ def small_model(path, template="{{ messages[-1].content }}"):
         ("x", ["generate", "MODEL"], "there is no prompt; give it after the model, or name a file with --prompt-file"),
         ("x", ["generate", "MODEL", "w1", "--prompt-file", "-"], "a prompt, and --prompt-file as well; leave one"),
         ("x", ["generate", "MODEL", "--prompt-file", "MODEL"], "--prompt-file '.*' cannot be read: Is a directory"),
-        ("x", ["generate", "MODEL", "--prompt-file", "WEIGHTS"], "--prompt-file '.*' is no text in utf-8: "),
+        ("x", ["generate", "MODEL", "--prompt-file", "WEIGHTS"], "--prompt-file '.*' is not text in utf-8: "),
         ("x", ["generate", "MODEL", "w1", "--stop", "a", "--stop", ""], "--stop is ''; expected a text"),
         ("x", ["chat", "MODEL", "--stop", ""], "--stop is ''; expected a text that is not empty"),
         (

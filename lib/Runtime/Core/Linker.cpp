@@ -20,6 +20,9 @@
 // exceptions, so few kinds of relocations occur; others are errors. The object
 // file is not trusted to be well-formed: every offset in it is checked.
 //
+// The steps share the state of one link, and relocations of two architectures
+// stand next to each other, so the file is longer than most.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Core/Linker.h"

@@ -305,7 +305,7 @@ def _read_prompt(prompt: str | None, file: str | None) -> str:
     except OSError as error:
         raise RelaxError(f"{what} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise RelaxError(f"{what} is no text in {error.encoding}: {error.reason}") from None
+        raise RelaxError(f"{what} is not text in {error.encoding}: {error.reason}") from None
 
 
 def answer(

@@ -17,7 +17,7 @@ def check_value(value: Any, shape: tuple[int, ...], dtype: str) -> Any:
     """The value, without PyTorch's record of gradients.
 
     Raises:
-      Mismatch: it is no array, or has another shape or element type.
+      Mismatch: it is not an array, or has another shape or element type.
     """
     if not hasattr(value, "shape") or not hasattr(value, "dtype"):
         raise Mismatch(f"is a {type(value).__name__}; expected an array")

@@ -216,7 +216,7 @@ class Generator:
         return made
 
     def bits(self, shape: Any) -> Value:
-        """Uniform integers of 63 bits, from 0 to 2^63 - 1, of i64."""
+        """Uniform 63-bit integers, from 0 to 2^63 - 1, as i64."""
         shape = _shape(shape, "bits")
         first, second = self._words_for(_product(shape), 2)
         return reshape(bitwise_or(left_shift(right_shift(first, _number(1)), _number(32)), second), shape)
