@@ -26,6 +26,7 @@
 #include "Target/CPU/CollapsedLoops.h"
 
 #include "Analysis/KernelPattern.h"
+#include "Target/Schedule/NormalForm.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -117,9 +118,7 @@ static bool isPlain(linalg::GenericOp op, unsigned count) {
   for (OpOperand &init : op.getDpsInitsMutable())
     if (op.getMatchingIndexingMap(&init).getResults() != own.getResults())
       return false;
-  return !op.getBody()
-              ->walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
-              .wasInterrupted();
+  return !extractsElements(op);
 }
 
 /// Whether all elements of `tensor` are in memory in order, undefined, or
@@ -159,18 +158,7 @@ void relax::mergeLoopsOfContraction(func::FuncOp kernel) {
     if (!type || !type.getLayout().isIdentity())
       return;
   }
-  SmallVector<ReassociationIndices> groups{{0}};
-  for (int64_t loop = 1; loop < count; ++loop) {
-    ReassociationIndices group = groups.back();
-    group.push_back(loop);
-    if (llvm::all_of(ops, [&](linalg::GenericOp op) {
-          return linalg::areDimSequencesPreserved(op.getIndexingMapsArray(),
-                                                  {group});
-        }))
-      groups.back() = group;
-    else
-      groups.push_back({loop});
-  }
+  SmallVector<ReassociationIndices> groups = groupAdjacentLoops(ops, count);
   if (groups.size() == count)
     return;
   IRRewriter rewriter(kernel.getContext());

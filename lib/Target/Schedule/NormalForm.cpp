@@ -204,15 +204,36 @@ LogicalResult relax::bringToNormalForm(func::FuncOp kernel) {
   return success();
 }
 
+bool relax::extractsElements(linalg::GenericOp op) {
+  return op.getBody()
+      ->walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+SmallVector<ReassociationIndices>
+relax::groupAdjacentLoops(ArrayRef<linalg::GenericOp> ops, int64_t count) {
+  SmallVector<ReassociationIndices> groups{{0}};
+  for (int64_t loop = 1; loop < count; ++loop) {
+    ReassociationIndices group = groups.back();
+    group.push_back(loop);
+    if (llvm::all_of(ops, [&](linalg::GenericOp op) {
+          return linalg::areDimSequencesPreserved(op.getIndexingMapsArray(),
+                                                  {group});
+        }))
+      groups.back() = group;
+    else
+      groups.push_back({loop});
+  }
+  return groups;
+}
+
 void relax::collapseLoops(func::FuncOp kernel) {
   auto ops = llvm::to_vector(kernel.getOps<linalg::GenericOp>());
   if (ops.size() != 1 || ops.front().getNumReductionLoops() ||
       ops.front().hasIndexSemantics() || ops.front().getNumLoops() < 2)
     return;
   linalg::GenericOp op = ops.front();
-  WalkResult walk = op.getBody()->walk(
-      [](tensor::ExtractOp) { return WalkResult::interrupt(); });
-  if (walk.wasInterrupted())
+  if (extractsElements(op))
     return;
   auto inMemory = [](Value operand) {
     return !isa<RankedTensorType>(operand.getType()) ||
@@ -225,19 +246,11 @@ void relax::collapseLoops(func::FuncOp kernel) {
   for (auto root : kernel.getOps<MaterializeInDestinationOp>())
     if (!cast<MemRefType>(root.getDest().getType()).getLayout().isIdentity())
       return;
-  SmallVector<ReassociationIndices> groups{{0}};
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (!llvm::all_of(maps,
+  if (!llvm::all_of(op.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isProjectedPermutation(); }))
     return;
-  for (int64_t loop = 1; loop < op.getNumLoops(); ++loop) {
-    ReassociationIndices group = groups.back();
-    group.push_back(loop);
-    if (linalg::areDimSequencesPreserved(maps, {group}))
-      groups.back() = group;
-    else
-      groups.push_back({loop});
-  }
+  SmallVector<ReassociationIndices> groups =
+      groupAdjacentLoops(op, op.getNumLoops());
   if (groups.size() == op.getNumLoops())
     return;
   IRRewriter rewriter(op);
