@@ -84,7 +84,8 @@ class Worker:
     def _start(self) -> subprocess.Popen[str]:
         if self._process is None:
             # Samples are small, and several workers share the machine.
-            environment = dict(os.environ, PYTHONPATH=str(_FOLDER), RELAX_NUM_THREADS="1", OMP_NUM_THREADS="1")
+            path = os.pathsep.join(filter(None, [str(_FOLDER), os.environ.get("PYTHONPATH")]))
+            environment = dict(os.environ, PYTHONPATH=path, RELAX_NUM_THREADS="1", OMP_NUM_THREADS="1")
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "opinfo.worker", self._mode],
                 stdin=subprocess.PIPE,
@@ -107,15 +108,15 @@ def check_entry(worker: Worker, name: str) -> dict[str, Any]:
     start = time.monotonic()
     samples: list[Sample] = []
     outcomes: dict[Sample, Any] = {}
-    problem = ""
+    problem, died = "", None
     try:
         reply = worker.ask({"entry": name}, 2 * SECONDS)
         problem = reply.get("error", "")
         samples = [(dtype, index) for dtype, count in reply.get("dtypes", ()) for index in range(count)]
         outcomes = _check_samples(worker, name, samples)
     except WorkerError as error:
-        problem = f"the samples: {error}"
-    return results.summarize(name, samples, outcomes, problem, time.monotonic() - start)
+        problem, died = f"the samples: {error}", error.kind
+    return results.summarize(name, samples, outcomes, problem, time.monotonic() - start, died)
 
 
 def _check_samples(worker: Worker, name: str, samples: Sequence[Sample]) -> dict[Sample, Any]:

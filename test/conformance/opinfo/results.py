@@ -43,7 +43,12 @@ FAILED = tuple(kind for kind in KINDS if kind not in ("pass", *EXCLUDED))
 
 
 def summarize(
-    name: str, samples: Sequence[tuple[str, int]], outcomes: Mapping[Any, Any], problem: str, seconds: float
+    name: str,
+    samples: Sequence[tuple[str, int]],
+    outcomes: Mapping[Any, Any],
+    problem: str,
+    seconds: float,
+    died: str | None = None,
 ) -> dict[str, Any]:
     """The result of an entry.
 
@@ -51,6 +56,7 @@ def summarize(
       samples: element type and number of each.
       outcomes: the outcomes of the checked samples.
       problem: why there are no samples.
+      died: "crash" or "time" if the process ended while it made the samples, which is a failure.
     """
     checked = [
         {"dtype": sample[0], "sample": sample[1], **outcomes[sample]} for sample in samples if sample in outcomes
@@ -60,6 +66,8 @@ def summarize(
     if failures:
         first = min(failures, key=lambda entry: FAILED.index(entry["kind"]))
         result.update(status="fail", kind=first["kind"], reason=f"{first['dtype']}: {first['reason']}")
+    elif died is not None:
+        result.update(status="fail", kind=died, reason=problem)
     elif not any(entry["kind"] == "pass" for entry in checked):
         reason = checked[0]["reason"] if checked else problem or "it has no samples on the CPU"
         result.update(status="excluded", kind="export", reason=reason)

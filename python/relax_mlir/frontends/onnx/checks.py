@@ -78,7 +78,9 @@ def _check_kind(node: Node, entry: Any, operand: Operand) -> None:
         "a sequence" if isinstance(operand, list) else "an optional" if isinstance(operand, Optional_) else "a tensor"
     )
     prefix = {"a sequence": "seq(", "an optional": "optional(", "a tensor": "tensor("}[kind]
-    if not any(allowed.startswith(prefix) for allowed in entry.types):
+    # The value of an optional is also passed as it is.
+    accepted = {form for allowed in entry.types for form in (allowed, allowed.removeprefix("optional("))}
+    if not any(form.startswith(prefix) for form in accepted):
         raise FrontendError(
             f"{node}: the input '{entry.name}' is {kind}; expected one of {', '.join(sorted(entry.types))}"
         )

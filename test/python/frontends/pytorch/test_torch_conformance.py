@@ -94,6 +94,18 @@ def test_groups_are_divided(kind):
     assert len(worker.groups[0]) == 9
 
 
+# An entry is excluded because of PyTorch alone; a process that cannot answer is a failure.
+@pytest.mark.parametrize("kind", ["crash", "time"])
+def test_a_process_that_dies_first_is_a_failure(kind):
+    class DeadWorker:
+        def ask(self, request, seconds):
+            raise pool.WorkerError(kind, "the process ended with 1")
+
+    result = pool.check_entry(DeadWorker(), "abs")
+    assert (result["status"], result["kind"]) == ("fail", kind)
+    assert result["reason"] == "the samples: the process ended with 1"
+
+
 # For a failing entry, the search does not look for every failing sample.
 def test_dividing_ends_after_some_failures():
     worker = FakeWorker({("float32", index) for index in range(8)}, "missing")
