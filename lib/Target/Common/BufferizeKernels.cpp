@@ -20,6 +20,7 @@
 
 #include "Target/Common/Booleans.h"
 #include "Target/Common/Passes.h"
+#include "Target/Common/ReducedViews.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -220,6 +221,7 @@ struct BufferizeKernels
         return signalPassFailure();
       canonicalize(kernel);
     }
+    expandReducedViews(kernel);
     if (!placeBuffers(kernel) && failed(freeEscapingBuffers()))
       return signalPassFailure();
     if (failed(lowerToLoops(kernel, parallelLoops)))

@@ -46,3 +46,21 @@ func.func @buffers(%x: memref<f32>, %out: memref<f32>) {
   memref.store %0, %out[] : memref<f32>
   return
 }
+
+// A view that drops one of several unit dimensions says which: MLIR's own
+// choice does not fit the sizes of the result where strides are dynamic.
+// CHECK-LABEL: func.func @unit_dims
+// CHECK:         %[[FULL:.*]] = memref.subview %arg1[0, 0, 1, 0, 0] [1, %{{.*}}, 1, 1, %{{.*}}] [1, 1, 1, 1, 1] : memref<1x?x3x1x?xf32> to memref<1x?x1x1x?xf32
+// CHECK:         %[[BASE:.*]], %[[OFFSET:.*]], %{{.*}}:5, %[[STRIDES:.*]]:5 = memref.extract_strided_metadata %[[FULL]]
+// CHECK:         memref.reinterpret_cast %[[BASE]] to offset: [%[[OFFSET]]], sizes: [1, %{{.*}}, 1, %{{.*}}], strides: [%[[STRIDES]]#0, %[[STRIDES]]#1, %[[STRIDES]]#2, 1]
+func.func @unit_dims(%x: memref<1x?x1x?xf32>, %out: memref<1x?x3x1x?xf32>) {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %0 = bufferization.to_tensor %x restrict : memref<1x?x1x?xf32> to tensor<1x?x1x?xf32>
+  %1 = bufferization.to_tensor %out restrict writable : memref<1x?x3x1x?xf32> to tensor<1x?x3x1x?xf32>
+  %n = tensor.dim %1, %c1 : tensor<1x?x3x1x?xf32>
+  %m = tensor.dim %1, %c4 : tensor<1x?x3x1x?xf32>
+  %2 = tensor.insert_slice %0 into %1[0, 0, 1, 0, 0] [1, %n, 1, 1, %m] [1, 1, 1, 1, 1] : tensor<1x?x1x?xf32> into tensor<1x?x3x1x?xf32>
+  bufferization.materialize_in_destination %2 in restrict writable %out : (tensor<1x?x3x1x?xf32>, memref<1x?x3x1x?xf32>) -> ()
+  return
+}
