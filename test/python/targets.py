@@ -92,7 +92,7 @@ LOADERS: dict[str, Callable[[str], Call]] = {
 }
 COMPILED = tuple(name for name in LOADERS if name != "interpreter")
 ALL = tuple(LOADERS)
-SAMPLED = {"interpreter": 8, "cuda-emulated": 14, "vulkan": 60, "vulkan-bound": 60}
+SAMPLED = {"interpreter": 16, "cuda-emulated": 20, "vulkan": 60, "vulkan-bound": 60}
 """Targets of which a normal run takes one in this number of cases (sample.py), since they compute the same as "cpu". On
 "cpu", one in a module's `ONE_OF` cases runs, and all cases if the module has no `ONE_OF`. A larger `ONE_OF` also
 applies to these targets."""

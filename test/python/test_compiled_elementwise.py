@@ -13,7 +13,7 @@ from test_legalize_elementwise import BINARY, DTYPES, INTS, PREDICATES, UNARY, c
 
 from relax_mlir import BlockBuilder, Tensor, op
 
-ONE_OF = 3  # all ops by all element types
+ONE_OF = 6  # all ops by all element types
 FLOATS = ("f32", "f16", "bf16", "f64")
 SIZES = (0, 1, 37)
 

@@ -10,7 +10,7 @@ import pytest
 
 from relax_mlir import BlockBuilder, Range, RelaxError, Sym, Tensor, compile, op
 
-ONE_OF = 3
+ONE_OF = 6
 n, k, m = Sym("n"), Sym("k"), Sym("m")
 rng = np.random.default_rng(0)
 

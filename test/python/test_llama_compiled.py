@@ -18,6 +18,7 @@ from relax_mlir.models.config import PROJECTIONS
 
 pytest.importorskip("gguf")
 
+ONE_OF = 3  # each case compiles a model
 FUNCTIONS = ("forward", "forward_all")
 
 # Configurations with special features; sizes that are not multiples of a tile.

@@ -27,7 +27,7 @@ from targets import COMPILED as RUNS_ON  # noqa: F401
 import relax_mlir
 from relax_mlir.pipelines import Pipeline, Simplify
 
-ONE_OF = 4  # all ops by all element types
+ONE_OF = 8  # all ops by all element types
 
 #
 # Computed ops

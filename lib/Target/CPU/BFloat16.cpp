@@ -1,4 +1,4 @@
-//===- BFloat16.cpp - bf16 for CPUs that lack it --------------------------===//
+//===- BFloat16.cpp - bf16 on x86-64 --------------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,6 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
@@ -262,10 +261,7 @@ static void moveBits(Function &function) {
 }
 
 void mlir::relax::expandBFloat16(Module &module, const TargetMachine &machine) {
-  const MCSubtargetInfo &subtarget = *machine.getMCSubtargetInfo();
-  if (!machine.getTargetTriple().isX86() ||
-      subtarget.checkFeatures("+avx512bf16,+avx512vl") ||
-      subtarget.checkFeatures("+avxneconvert"))
+  if (!machine.getTargetTriple().isX86())
     return;
   for (Function &function : module) {
     if (function.isDeclaration())

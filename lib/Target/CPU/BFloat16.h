@@ -1,4 +1,4 @@
-//===- BFloat16.h - bf16 for CPUs that lack it ------------------*- C++ -*-===//
+//===- BFloat16.h - bf16 on x86-64 ------------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,10 +15,11 @@ class TargetMachine;
 
 namespace mlir::relax {
 
-/// Expands bf16 arithmetic to f32 and bf16 conversions to integer arithmetic if
-/// the target is an x86-64 without bf16 conversions. LLVM 22 would call
-/// `__truncsfbf2` for each element, which only the libgcc of GCC 13 and later
-/// has (llvm-project issue 97896).
+/// Expands bf16 arithmetic to f32 and bf16 conversions to integer arithmetic on
+/// x86-64. Without AVX512-BF16, LLVM 22 would call `__truncsfbf2` for each
+/// element, which only the libgcc of GCC 13 and later has (llvm-project issue
+/// 97896). With it, LLVM would use `vcvtneps2bf16`, which takes subnormal
+/// numbers for zero.
 void expandBFloat16(llvm::Module &module, const llvm::TargetMachine &machine);
 
 } // namespace mlir::relax

@@ -18,7 +18,7 @@ from relax_mlir import op  # noqa: E402
 from relax_mlir.errors import UnsupportedOpError  # noqa: E402
 from relax_mlir.frontends import torch as relax_torch  # noqa: E402
 
-ONE_OF = 3  # each case exports and compiles a program
+pytestmark = pytest.mark.more  # each case exports and compiles a program
 
 SIZES = [(5, 3), (1, 1), (7, 1), (1, 5), (13, 2)]
 

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import torch_programs as programs  # noqa: E402
 
-ONE_OF = 3  # each case exports and compiles a program
+pytestmark = pytest.mark.more  # each case exports and compiles a program
 
 fft = torch.fft
 EPSILON = {torch.complex64: 2.0**-23, torch.complex128: 2.0**-52}

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import linalg_programs as programs  # noqa: E402
 from linalg_programs import RECTANGULAR, SQUARE, positive, randn, symmetric  # noqa: E402
 
-ONE_OF = 3  # each case exports and compiles a program
+pytestmark = pytest.mark.more  # each case exports and compiles a program
 
 linalg = torch.linalg
 

@@ -15,6 +15,8 @@ from relax_mlir.errors import FrontendError  # noqa: E402
 
 linalg = torch.linalg
 
+pytestmark = pytest.mark.more  # each case exports and compiles a program
+
 SINGULAR = torch.diag(torch.tensor([1.0, 0, 2]))
 NEGATIVE = torch.diag(torch.tensor([1.0, -1, 2]))
 NAN = torch.full((3, 3), math.nan)

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import torch_programs as programs  # noqa: E402
 
 F = torch.nn.functional
+ONE_OF = 3  # each case exports and compiles a program
 
 ELEMENTWISE = [
     lambda x, y, i, b: x + y,

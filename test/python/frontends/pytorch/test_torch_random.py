@@ -112,6 +112,8 @@ def test_branch_is_refused():
 
 # --- distributions
 
+ONE_OF = 3  # each case exports and compiles a program
+
 COUNT = 40_000
 LIMIT = 2.7 / math.sqrt(COUNT)
 """The probability of a greater distance is about 2 exp(-2 * 2.7^2), one in a million."""

@@ -16,6 +16,7 @@ import torch_programs as programs  # noqa: E402
 from relax_mlir.errors import FrontendError  # noqa: E402
 
 F = torch.nn.functional
+ONE_OF = 3  # each case exports and compiles a program
 
 
 def together(functions):

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import torch_programs as programs  # noqa: E402
 
-ONE_OF = 3  # each case exports and compiles a program
+pytestmark = pytest.mark.more  # each case exports and compiles a program
 
 S = torch.special
 LINE = torch.cat(
