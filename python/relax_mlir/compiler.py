@@ -19,7 +19,7 @@ from .diagnostics import collected_errors, error_from
 from .errors import fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
-from .progress import ProgressLike, part_of, reporter
+from .progress import ProgressLike, part_of, reporting
 from .runtime import Executable, missing_features
 from .target import Target
 
@@ -43,8 +43,9 @@ def compile_code(
       pipeline: the passes that produce kernels and planned memory, by default `default_pipeline()` of
         `relax_mlir.pipelines.cpu` or `.gpu`; later passes (`make_code` there) generate code from its output.
       cached: whether to use the disk cache (`relax_mlir.cache`).
-      progress: a function that is called as `progress(done, total, name)` before each pass, and at the end; True prints
-        the passes to stderr. Code from the cache has no passes.
+      progress: a function that is called as `progress(done, total, name)` before each pass, and at the end; True shows
+        a bar on a terminal, and prints a line for each pass elsewhere, to stderr. By default what `progress.showing`
+        says, or nothing. Code from the cache has no passes.
 
     Raises:
       RelaxError: a pass failed; the message names the op and its source line.
@@ -66,25 +67,31 @@ def compile_code(
         _note_places(module, functions)
     lowering = pipeline or _default_pipeline(target, use_bounds, is_mixed)
     code_generation = _make_code(target, is_mixed)
-    report, steps = reporter(progress), len(lowering) + len(code_generation)
-    lowering.run(module, progress=part_of(report, 0, steps + 1))
-    memory = describe_memory(module)
-    code_generation.run(module, progress=part_of(report, len(lowering), steps + 1))
-    _note_written(module, functions)
+    with reporting(progress) as report:
+        steps = len(lowering) + len(code_generation)
+        lowering.run(module, progress=part_of(report, 0, steps + 1))
+        memory = describe_memory(module)
+        code_generation.run(module, progress=part_of(report, len(lowering), steps + 1))
+        _note_written(module, functions)
+        if report:
+            report(steps, steps + 1, "object code")
+        object = _emit_object(module, target)
+        if report:
+            report(steps + 1, steps + 1, "")
+    code = Code(object, target, functions, memory, weights, target.device, host_weights, target.required_features)
+    if cached:
+        cache.write(key, code.to_json(), object)
+    return code
+
+
+def _emit_object(module: Module, target: Target) -> bytes:
     # Emulated code runs only a few times, and takes longer to compile than CPU code.
-    if report:
-        report(steps, steps + 1, "object code")
     optimization = 0 if target.chip == "emulated" else 3
     with collected_errors(module.context) as errors:
         object = _relax.emit_object(module.ir, target.triple, target.cpu, target.features, optimization)
     if object is None:
         raise error_from(errors, "no code could be made for the module")
-    if report:
-        report(steps + 1, steps + 1, "")
-    code = Code(object, target, functions, memory, weights, target.device, host_weights, target.required_features)
-    if cached:
-        cache.write(key, code.to_json(), object)
-    return code
+    return object
 
 
 def compile(

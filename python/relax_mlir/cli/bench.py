@@ -25,9 +25,9 @@ from ..dtypes import is_float_array
 from ..errors import MissingPackageError, RelaxError
 from ..runtime import pool_statistics, reset_pool_peak, set_thread_count, thread_count
 from .calling import call_errors
-from .commands import note, progress
 from .inputs import bind, complete, describe_array, parse_inputs, parse_sizes
 from .programs import CallableProgram, open_program
+from .notes import note, progress
 
 _ROUND_SECONDS = 0.01
 """How long the calls of a round take at least."""

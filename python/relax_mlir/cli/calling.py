@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import RelaxError
-from .commands import progress
 from .inputs import bind, fit, parse_inputs, require_all
+from .notes import progress
 from .programs import open_program
 from .results import Destinations, show
 

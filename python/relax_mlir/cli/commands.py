@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .. import load
@@ -31,28 +30,10 @@ from ..models.loading import Program, options_for
 from ..models.matrix import FLOATS8, QUANTISATIONS
 from ..target import Target
 from .messages import read_message
-
-# Answers go to the standard output, everything about them to the standard error. Paths, names and errors are text of
-# others, in which "[x]" and ":x:" are just that.
-notes = Console(stderr=True, highlight=False, markup=False, emoji=False)
-
-
-def note(text: str, style: str | None = None) -> None:
-    """Says something next to the answer, on one line of any length."""
-    notes.print(text, style=style, soft_wrap=True)
-
+from .notes import note, notes, progress
 
 Check = Callable[["Program | Description"], None]
 """What refuses a model for what a command is to do with it, before the model is compiled or its weights are read."""
-
-
-@contextmanager
-def progress(text: str, total: int | None = None) -> Iterator[Any]:
-    """A bar that disappears when the work is done; gives what moves it on."""
-    columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()]
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bars:
-        task = bars.add_task(text, total=total)
-        yield lambda done: bars.update(task, completed=done)
 
 
 def compile_program(program: Program, target: str) -> LanguageModel:

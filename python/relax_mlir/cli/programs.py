@@ -28,8 +28,9 @@ from ..frontends.signature import Input, Signature
 from ..frontends.tree import Spec, flatten, unflatten
 from ..runtime import Device, Executable, to_host
 from ..symbolic import Range
-from .commands import check_target, imported_kind, progress, read_imported_program
+from .commands import check_target, imported_kind, read_imported_program
 from .inputs import Dim, InputSpec
+from .notes import progress
 
 if TYPE_CHECKING:
     from ..frontends.onnx.model import Model

@@ -20,7 +20,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, Union
 
@@ -33,7 +33,7 @@ from ..errors import RelaxError
 from ..files import write_whole
 from ..ir_checks import checked_detaching
 from ..module import Module
-from ..progress import ProgressLike, reporter
+from ..progress import Progress, ProgressLike, reporting
 from .passes import BasePass
 
 PythonPass = Callable[[Module], Any]
@@ -142,7 +142,7 @@ class Pipeline:
             the folder for temporary files, where the newest 16 are kept, False for none.
           file: where to print; stderr by default.
           progress: a function that is called with the number of finished passes, the number of all, and the name of
-            the next pass; True prints these to stderr.
+            the next pass; True shows a bar on a terminal, and prints a line for each pass elsewhere, to stderr.
 
         Raises:
           RelaxError: a pass failed. The module is as that pass left it.
@@ -161,25 +161,38 @@ class Pipeline:
             for position, step in enumerate(self.steps)
             if isinstance(step, BasePass)
         }
+        with reporting(progress or False) as report_progress:
+            timings = self._run_steps(module, managers, names, verify_each, reproducer, file, report_progress)
+        report = Report(tuple(timings))
+        if timing:
+            print(report, file=file)
+        return report
+
+    def _run_steps(
+        self,
+        module: Module,
+        managers: Mapping[int, PassManager],
+        printed: bool | Collection[str],
+        verify_each: bool,
+        reproducer: str | os.PathLike[str] | bool,
+        file: TextIO,
+        progress: Progress | None,
+    ) -> list[Timing]:
         timings = []
-        report_progress = reporter(progress)
         for position, step in enumerate(self.steps):
-            if report_progress:
-                report_progress(position, len(self.steps), _name(step))
+            if progress:
+                progress(position, len(self.steps), _name(step))
             start = time.perf_counter()
             if isinstance(step, BasePass):
                 _run_native(step, managers[position], module, verify_each, reproducer)
             else:
                 _run_python(step, module, verify_each, f"{position + 1} of {len(self.steps)}")
             timings.append(Timing(_name(step), time.perf_counter() - start))
-            if names is True or (not isinstance(names, bool) and _name(step) in names):
+            if printed is True or (not isinstance(printed, bool) and _name(step) in printed):
                 print(f"// ----- after {_name(step)} -----\n{module}", file=file)
-        if report_progress:
-            report_progress(len(self.steps), len(self.steps), "")
-        report = Report(tuple(timings))
-        if timing:
-            print(report, file=file)
-        return report
+        if progress:
+            progress(len(self.steps), len(self.steps), "")
+        return timings
 
 
 def _pass_manager(step: BasePass, context: ir.Context, verify: bool) -> PassManager:
