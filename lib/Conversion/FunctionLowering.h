@@ -21,6 +21,10 @@
 
 namespace mlir::relax {
 
+/// Names of kernels begin with this, so that none of them shadows a libm
+/// function.
+constexpr llvm::StringLiteral kKernelPrefix = "relax.kernel.";
+
 /// The name of the host function of a graph function.
 std::string hostName(StringRef function);
 /// Makes a function private; only the exported wrappers are visible from
@@ -61,8 +65,10 @@ private:
                                       const SymSubstitution &known,
                                       SymbolValues &inKernel);
   /// Calls a kernel unless all tensors that it writes are empty.
-  void callUnlessEmpty(func::FuncOp kernel, ValueRange args,
-                       ValueRange written);
+  void callUnlessEmpty(CallTIRInplaceOp op, func::FuncOp kernel,
+                       ValueRange args, ValueRange written);
+  /// Starts the clock of a kernel if the call is timed.
+  void beginKernel(CallTIRInplaceOp op);
   LogicalResult lowerReshape(Operation *op);
   LogicalResult lowerMatchCast(MatchCastOp op);
   LogicalResult lowerConstant(ConstantOp op);

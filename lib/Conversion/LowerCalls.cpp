@@ -21,8 +21,34 @@ using namespace mlir::relax;
 // Kernels and libraries
 //===----------------------------------------------------------------------===//
 
-void FunctionLowering::callUnlessEmpty(func::FuncOp kernel, ValueRange args,
-                                       ValueRange written) {
+void FunctionLowering::beginKernel(CallTIRInplaceOp op) {
+  StringRef name = op.getCallee();
+  name.consume_front(kKernelPrefix);
+  // Three strings that end in zero.
+  std::string names = (name + Twine('\0') + functionName + Twine('\0') +
+                       describeLocation(op.getLoc()))
+                          .str();
+  // The first word of the context.
+  Value isTimed = LLVM::LoadOp::create(builder, builder.getI32Type(), context);
+  Value zero = arith::ConstantIntOp::create(builder, builder.getI32Type(), 0);
+  auto choice = scf::IfOp::create(
+      builder,
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, isTimed, zero),
+      /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  builder.call("relax_rt_begin_kernel", {}, {context, builder.string(names)},
+               {"cold"});
+}
+
+void FunctionLowering::callUnlessEmpty(CallTIRInplaceOp op, func::FuncOp kernel,
+                                       ValueRange args, ValueRange written) {
+  auto call = [&] {
+    // Work on a device goes on after the call.
+    if (!deviceOf(op->getResult(0)))
+      beginKernel(op);
+    func::CallOp::create(builder, kernel, args);
+  };
   // An empty tensor may still have huge dimensions that the kernel would loop
   // over.
   Value isEmpty;
@@ -48,15 +74,13 @@ void FunctionLowering::callUnlessEmpty(func::FuncOp kernel, ValueRange args,
     isEmpty = isEmpty ? Value(arith::AndIOp::create(builder, isEmpty, hasNone))
                       : hasNone;
   }
-  if (!isEmpty) {
-    func::CallOp::create(builder, kernel, args);
-    return;
-  }
+  if (!isEmpty)
+    return call();
   auto choice = scf::IfOp::create(builder, TypeRange(), isEmpty,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(choice.elseBlock());
-  func::CallOp::create(builder, kernel, args);
+  call();
 }
 
 /// Ends the call with an error if the kernel would compute a size that exceeds
@@ -154,7 +178,7 @@ LogicalResult FunctionLowering::lowerKernelCall(CallTIRInplaceOp op) {
   SmallVector<Value> written;
   for (int64_t index : op.getInplaceIndices())
     written.push_back(args[index]);
-  callUnlessEmpty(kernel, args, written);
+  callUnlessEmpty(op, kernel, args, written);
   builder.call("relax_rt_poll", {}, {context});
   return bindInplace(op, op.getOperands(), op.getInplaceIndices());
 }

@@ -426,13 +426,12 @@ private:
     FailureOr<WeightTable> weights = WeightTable::of(module, builder);
     if (failed(weights))
       return failure();
-    // Rename kernels so that none of them shadows a libm function.
     SymbolTable kernels(module);
     for (auto kernel :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (!kernel.isExternal() &&
-          failed(kernels.rename(kernel,
-                                ("relax.kernel." + kernel.getName()).str())))
+          failed(
+              kernels.rename(kernel, (kKernelPrefix + kernel.getName()).str())))
         return failure();
     if (failed(convertKernelBoundaries(module)))
       return failure();

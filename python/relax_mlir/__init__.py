@@ -39,7 +39,7 @@ from .module import Module, load, parse
 from .builder import BlockBuilder, Function
 from . import nn, op, pipelines
 from .compiler import Code, Target, compile, compile_code
-from .runtime import Device, Executable
+from .runtime import Device, Executable, KernelTimes, profile
 from .export import load_exported
 
 _install_checks()
@@ -60,6 +60,7 @@ __all__ = [
     "Function",
     "MissingPackageError",
     "ModelError",
+    "KernelTimes",
     "Module",
     "Object",
     "Range",
@@ -86,6 +87,7 @@ __all__ = [
     "op",
     "parse",
     "pipelines",
+    "profile",
     "register",
     "unify",
 ]

@@ -14,6 +14,7 @@ from .execution.arguments import ReturnedFunction, as_argument, to_numpy
 from .execution.device import Device, to_host
 from .execution.executable import Captured, CaptureStatistics, Executable, HugePages
 from .execution.function import CompiledFunction
+from .execution.profiling import KernelTime, KernelTimes, profile
 from .execution.shared_library import (
     PoolStatistics,
     device_of,
@@ -38,6 +39,8 @@ __all__ = [
     "Device",
     "Executable",
     "HugePages",
+    "KernelTime",
+    "KernelTimes",
     "PoolStatistics",
     "ReturnedFunction",
     "as_argument",
@@ -47,6 +50,7 @@ __all__ = [
     "machine",
     "missing_features",
     "pool_statistics",
+    "profile",
     "reset_pool_peak",
     "runs_on",
     "set_pool_limit",

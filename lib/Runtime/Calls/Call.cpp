@@ -9,6 +9,7 @@
 #include "Runtime/Calls/Device.h"
 #include "Runtime/Calls/Graphs.h"
 #include "Runtime/Calls/Weights.h"
+#include "Runtime/Core/KernelTimes.h"
 #include "Runtime/Core/Kernels.h"
 
 #include <atomic>
@@ -245,6 +246,7 @@ int relax_rt::callCompiled(const Signature &signature, const TVMFFIAny *args,
                            int32_t count, TVMFFIAny *result, CompiledCode code,
                            void *closure, WeightSet *weights) {
   RelaxContext context;
+  TimedCall timed(context, signature.function);
   CapturedFunction *captured = CapturedFunction::takeCurrent();
   context.error.function = signature.function;
   WeightsOfCall held(context, weights);

@@ -8,6 +8,7 @@
 #include "Runtime/Calls/Arguments.h"
 #include "Runtime/Calls/Graphs.h"
 #include "Runtime/Calls/Weights.h"
+#include "Runtime/Core/KernelTimes.h"
 
 #include <algorithm>
 #include <alloca.h>
@@ -302,9 +303,9 @@ const RuntimeFunction *RuntimeFunction::find(const char *name) {
 }
 
 /// Calls the function. Returns false with `context.error` set.
-static bool callLibrary(RelaxContext *context, const char *name,
-                        const int64_t *words, const int64_t *slots,
-                        int64_t integers) {
+static bool callForeignLibrary(RelaxContext *context, const char *name,
+                               const int64_t *words, const int64_t *slots,
+                               int64_t integers) {
   Error &error = context->error;
   TVMFFIByteArray text{name, strlen(name)};
   void *function = nullptr;
@@ -356,18 +357,26 @@ static bool callLibrary(RelaxContext *context, const char *name,
   return called;
 }
 
+static bool callLibrary(RelaxContext *context, const char *name,
+                        const int64_t *words, const int64_t *slots,
+                        int64_t integers) {
+  if (const RuntimeFunction *own = RuntimeFunction::find(name))
+    return own->call(*context, words, slots);
+  if (context->recorder && !context->recorder->mayWait(*context))
+    return false;
+  return callForeignLibrary(context, name, words, slots, integers);
+}
+
 extern "C" void relax_rt_call_library(RelaxContext *context, const char *name,
                                       const char *location,
                                       const int64_t *words,
                                       const int64_t *slots, int64_t integers) {
   context->error.location = location;
-  if (const RuntimeFunction *own = RuntimeFunction::find(name)) {
-    if (!own->call(*context, words, slots))
-      longjmp(context->escape, 1);
-    return;
-  }
-  if (context->recorder && !context->recorder->mayWait(*context))
-    longjmp(context->escape, 1);
+  // Work on a device goes on after the call.
+  bool isTimed = context->isTimed && !context->stream;
+  int64_t begin = isTimed ? readClock() : 0;
   if (!callLibrary(context, name, words, slots, integers))
     longjmp(context->escape, 1);
+  if (isTimed)
+    addTime(name, context->error.function, location, readClock() - begin);
 }

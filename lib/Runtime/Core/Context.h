@@ -79,6 +79,12 @@ WeightSet *weightsOf(const RelaxStorage *closure);
 } // namespace relax_rt
 
 struct RelaxContext {
+  /// Whether kernels are timed; compiled code reads this word.
+  int32_t isTimed = 0;
+  /// The names of the kernel that runs, and when it began, if it is timed; null
+  /// otherwise.
+  const char *kernel = nullptr;
+  int64_t kernelBegin = 0;
   std::jmp_buf escape;
   RelaxStorage *storages = nullptr;
   /// The caller's stream on the device that the function uses; null for a

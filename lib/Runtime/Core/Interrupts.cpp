@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runtime/Core/Context.h"
+#include "Runtime/Core/KernelTimes.h"
 #include "Runtime/Core/Kernels.h"
 
 #include <ctime>
@@ -65,6 +66,8 @@ bool relax_rt::isInterrupted(RelaxContext &context) {
 }
 
 extern "C" void relax_rt_poll(RelaxContext *context) {
+  if (context->kernel)
+    endKernel(*context);
   if (isInterrupted(*context))
     longjmp(context->escape, 1);
 }

@@ -76,6 +76,7 @@ struct {
     FUNCTION(relax_rt_require_cpu),
     FUNCTION(relax_rt_unload_weights),
     FUNCTION(relax_rt_poll),
+    FUNCTION(relax_rt_begin_kernel),
     FUNCTION(relax_rt_device_alloc),
     FUNCTION(relax_rt_device_scratch),
     FUNCTION(relax_rt_device_launch),

@@ -37,7 +37,8 @@
 extern "C" {
 #endif
 
-/// One call from the outside; compiled functions pass it along.
+/// One call from the outside; compiled functions pass it along, and read its
+/// first word, an int32_t: whether kernels are timed.
 typedef struct RelaxContext RelaxContext;
 
 /// A reference-counted block of memory. Compiled code reads only `data`.
@@ -201,9 +202,16 @@ RELAX_RT_EXPORT void relax_rt_unload_weights(const int64_t *words,
                                              void **table);
 
 /// Ends the call if the user has interrupted it (Ctrl-C). Host code calls this
-/// between kernels and at loop back edges; multithreaded kernels check between
-/// two pieces of their work.
+/// after each kernel and at loop back edges; multithreaded kernels check
+/// between two pieces of their work. Also stops the clock of
+/// `relax_rt_begin_kernel`.
 RELAX_RT_EXPORT void relax_rt_poll(RelaxContext *context);
+
+/// Starts the clock of a kernel. Host code calls this directly before the
+/// kernel if kernels are timed. `names`: the kernel, the function that calls
+/// it, and where ("file:line:column", or ""), as strings that end in zero.
+RELAX_RT_EXPORT void relax_rt_begin_kernel(RelaxContext *context,
+                                           const char *names);
 
 //===----------------------------------------------------------------------===//
 // Devices
@@ -346,6 +354,21 @@ RELAX_RT_EXPORT int32_t relax_rt_thread_count(void);
 /// Sets the number of threads; 0 for one per processor. Ignored inside a
 /// parallel loop of a kernel, where a signal handler may call it.
 RELAX_RT_EXPORT void relax_rt_set_thread_count(int32_t count);
+
+/// How often and how long a kernel or a library function ran in calls of the
+/// host while a profile was active. Under the name "": calls of the function
+/// from the outside.
+typedef struct RelaxTimes {
+  const char *name, *function, *location;
+  int64_t calls, nanoseconds;
+  struct RelaxTimes *next;
+} RelaxTimes;
+/// Begins (1) or ends (-1) a profile; several may be active. Calls that begin
+/// while one is active are timed.
+RELAX_RT_EXPORT void relax_rt_profile(int32_t change);
+/// The sums since the process began, as a list in no particular order. They are
+/// never freed.
+RELAX_RT_EXPORT const RelaxTimes *relax_rt_times(void);
 
 #ifdef __cplusplus
 } // extern "C"

@@ -208,7 +208,7 @@ Value HostBuilder::words(ArrayRef<int64_t> values) {
 }
 
 Value HostBuilder::call(StringRef name, Type result, ValueRange args,
-                        bool noreturn) {
+                        ArrayRef<StringRef> attributes) {
   Type resultType = result ? result : LLVM::LLVMVoidType::get(getContext());
   if (!module.lookupSymbol(name)) {
     InsertionGuard guard(*this);
@@ -216,8 +216,8 @@ Value HostBuilder::call(StringRef name, Type result, ValueRange args,
     auto type = LLVM::LLVMFunctionType::get(resultType,
                                             llvm::to_vector(args.getTypes()));
     auto function = LLVM::LLVMFuncOp::create(*this, name, type);
-    if (noreturn)
-      function.setPassthroughAttr(getStrArrayAttr({"noreturn", "cold"}));
+    if (!attributes.empty())
+      function.setPassthroughAttr(getStrArrayAttr(attributes));
   }
   auto call = LLVM::CallOp::create(
       *this, result ? TypeRange(resultType) : TypeRange(), name, args);
@@ -235,7 +235,7 @@ void HostBuilder::check(Value context, Value condition, StringRef kind,
   call("relax_rt_fail", {},
        {context, string(kind), string(message.str()),
         string(describeLocation(getLoc())), value(first), value(second)},
-       /*noreturn=*/true);
+       {"noreturn", "cold"});
 }
 
 Value HostBuilder::makeTensor(MemRefType type, Value storage, Value data,

@@ -98,9 +98,9 @@ public:
   /// An array of words on the stack of the enclosing function.
   Value allocateWords(int64_t count);
 
-  /// Calls a runtime function.
+  /// Calls a runtime function, which has these attributes of LLVM.
   Value call(StringRef name, Type result, ValueRange args,
-             bool noreturn = false);
+             ArrayRef<StringRef> attributes = {});
 
   /// Fails at run time unless `condition` holds. `%0` and `%1` in the message
   /// stand for the values.

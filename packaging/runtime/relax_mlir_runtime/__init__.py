@@ -17,7 +17,7 @@ from .errors import DeviceError, MissingPackageError, ModelError, RelaxError, We
 from .execution.buffers import from_buffer, to_memoryview
 from .export import load_exported as load
 from .frontends.compiled import load_program
-from .runtime import Device, Executable, set_pool_limit, set_thread_count, thread_count, threads
+from .runtime import Device, Executable, profile, set_pool_limit, set_thread_count, thread_count, threads
 
 try:
     __version__ = version("relax-mlir-runtime")
@@ -35,6 +35,7 @@ __all__ = [
     "from_buffer",
     "load",
     "load_program",
+    "profile",
     "set_pool_limit",
     "set_thread_count",
     "thread_count",

@@ -300,6 +300,7 @@ def bench(
         str | None,
         typer.Option(help="Of ONNX models: auto (onnxruntime, if it is installed), onnxruntime, or none [auto]."),
     ] = None,
+    kernels: Annotated[bool, typer.Option("--kernels", help="Show how long each kernel takes on the CPU.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Of programs: write JSON, in seconds and bytes.")] = False,
     target: Where = None,
 ) -> None:
@@ -322,10 +323,12 @@ def bench(
             rounds=10 if rounds is None else rounds,
             against=against or "auto",
             target=target,
+            kernels=kernels,
             as_json=as_json,
         )
         return
     refuse_options(source, "is a language model, not a program", of_programs)
     options = {"layout": layout, "quantize": quantize, "context": None, "target": target}
     with using_threads(threads):
-        measure(source, prompts or "1,16,128,512", batches or "1", 32 if steps is None else steps, options=options)
+        lengths, sizes_of_batches = prompts or "1,16,128,512", batches or "1"
+        measure(source, lengths, sizes_of_batches, 32 if steps is None else steps, options=options, kernels=kernels)

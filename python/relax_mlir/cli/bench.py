@@ -23,14 +23,18 @@ from rich.table import Table
 
 from ..dtypes import is_float_array
 from ..errors import MissingPackageError, RelaxError
-from ..runtime import pool_statistics, reset_pool_peak, set_thread_count, thread_count
+from ..execution.profiling import show_seconds
+from ..runtime import KernelTimes, pool_statistics, profile, reset_pool_peak, set_thread_count, thread_count
 from .calling import call_errors
 from .inputs import bind, complete, describe_array, parse_inputs, parse_sizes
-from .programs import CallableProgram, open_program
 from .notes import note, progress
+from .programs import CallableProgram, open_program
 
 _ROUND_SECONDS = 0.01
 """How long the calls of a round take at least."""
+
+_MOST_KERNELS = 30
+"""How many kernels are shown."""
 
 _AGAINST = ("auto", "onnxruntime", "none")
 
@@ -80,6 +84,13 @@ class Runner:
             self.run()
         self.rounds.append((time.perf_counter() - begin) / self.calls)
 
+    def profile(self) -> KernelTimes:
+        """The kernels of one more round."""
+        with profile() as times:
+            for _ in range(self.calls):
+                self.run()
+        return times
+
     def to_json(self) -> dict[str, float]:
         return {"ready_seconds": self.ready, "first_call_seconds": self.first, "call_seconds": self.call}
 
@@ -93,6 +104,7 @@ def bench(
     rounds: int = 10,
     against: str = "auto",
     target: str | None = None,
+    kernels: bool = False,
     as_json: bool = False,
 ) -> None:
     """Measures a program and shows the times.
@@ -101,6 +113,7 @@ def bench(
       inputs: as `parse_inputs` takes them; others are made at random.
       sizes: values of symbols, as `parse_sizes` takes them.
       threads: of the CPU; those of the process unless given.
+      kernels: whether to show the times of kernels.
       against: "onnxruntime", "none", or "auto" for onnxruntime where it is installed and the program is an ONNX model.
 
     Raises:
@@ -119,10 +132,14 @@ def bench(
             for runner in runners if index % 2 else reversed(runners):
                 with call_errors():
                     runner.measure()
+        times = None
+        if kernels:
+            with call_errors():
+                times = runners[0].profile()
         used = thread_count()
     finally:
         set_thread_count(before)
-    report = Report(source, used, rounds, values, runners)
+    report = Report(source, used, rounds, values, runners, times)
     if as_json:
         print(json.dumps(report.to_json(), indent=1))
     else:
@@ -217,6 +234,7 @@ class Report:
     rounds: int
     inputs: Mapping[str, Any]
     runners: Sequence[Runner]
+    kernels: KernelTimes | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All of it, in seconds and bytes; a difference that is not finite is null."""
@@ -233,6 +251,8 @@ class Report:
             made["onnxruntime"] = {**other.to_json(), "version": other.name.rpartition(" ")[2]}
             made["speedup"] = other.call / ours.call
             made["largest_difference"] = {"value": difference if math.isfinite(difference) else None, "output": output}
+        if self.kernels is not None:
+            made.update(self.kernels.to_json())
         return made
 
     def show(self) -> None:
@@ -247,7 +267,7 @@ class Report:
             ("time to first result", lambda runner: runner.ready + runner.first),
             ("call, median", lambda runner: runner.call),
         ):
-            table.add_row(what, *(_seconds(seconds(runner)) for runner in self.runners))
+            table.add_row(what, *(show_seconds(seconds(runner)) for runner in self.runners))
         table.add_row("memory of a call", _bytes(ours.memory))
         console.print(table)
         print("inputs:", ", ".join(f"{name} {_describe(value)}" for name, value in self.inputs.items()) or "none")
@@ -255,19 +275,22 @@ class Report:
             difference, output = largest_difference(ours.results, other.results)
             print(f"{other.name} takes {other.call / ours.call:.2f} times as long")
             print(f"largest difference of results: {difference:.3g}" + f" (output {output})" * (difference > 0))
+        if self.kernels is not None:
+            show_kernels(self.kernels)
+
+
+def show_kernels(times: KernelTimes) -> None:
+    """Prints the slowest kernels."""
+    if times:
+        print(f"\n{times.table(_MOST_KERNELS)}")
+    else:
+        print("\nno kernel ran on the CPU; docs/guides/profiling.md says how to measure a device")
 
 
 def _describe(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_describe, value))}]"
     return describe_array(value) if isinstance(value, np.ndarray) else repr(value)
-
-
-def _seconds(value: float) -> str:
-    for scale, unit in ((1.0, "s"), (1e-3, "ms")):
-        if value >= scale:
-            return f"{value / scale:.3g} {unit}"
-    return f"{value / 1e-6:.3g} µs"
 
 
 def _bytes(value: int) -> str:

@@ -28,6 +28,7 @@ from ..models.exported import Description, is_exported, load_exported, read_desc
 from ..models.generation import check_lengths
 from ..models.loading import Program, options_for
 from ..models.matrix import FLOATS8, QUANTISATIONS
+from ..runtime import profile
 from ..target import Target
 from .messages import read_message
 from .notes import note, notes, progress
@@ -366,7 +367,10 @@ def _numbers(text: str, what: str) -> list[int]:
     return numbers
 
 
-def measure(name: str, prompts: str, batches: str, steps: int, *, options: Mapping[str, Any]) -> None:
+def measure(
+    name: str, prompts: str, batches: str, steps: int, *, options: Mapping[str, Any], kernels: bool = False
+) -> None:
+    """Measures a language model and shows the rates; with `kernels`, also the kernels of the last row of the table."""
     lengths, sizes = _numbers(prompts, "--prompts"), _numbers(batches, "--batches")
     if steps < 1:
         raise RelaxError(f"--steps is {steps}; expected at least 1")
@@ -387,6 +391,12 @@ def measure(name: str, prompts: str, batches: str, steps: int, *, options: Mappi
             prompt, decode = (sorted(column)[1] for column in zip(*rates))
             table.add_row(str(batch), str(length), f"{prompt:.1f}", f"{decode:.1f}")
     Console(highlight=False, markup=False, emoji=False).print(table)
+    if kernels:
+        from .bench import show_kernels
+
+        with profile() as times:
+            _measure(model, tokens, steps)
+        show_kernels(times)
 
 
 def _measure(model: LanguageModel, tokens: np.ndarray, steps: int) -> tuple[float, float]:
