@@ -59,7 +59,7 @@ def main() -> None:
         from relax_mlir.cli.plot import draw
 
         try:
-            print("drawn:", ", ".join(map(str, draw(planned, n))))
+            print("drawn:", ", ".join(map(str, draw(planned, {"n": n}))))
         except MissingPackageError as error:
             print(error)
 

@@ -271,12 +271,20 @@ def chat(
 def inspect(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a program in a .mlir file.")],
     layout: Layout = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw the memory plan over time.")] = False,
+    sizes: Annotated[
+        str | None,
+        typer.Option(help="Values of symbols, such as batch=8,seq=128, for which to show the memory in bytes."),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw each tensor in its memory over time.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where to draw: a .png, .svg or .pdf file [FUNCTION-memory.png]."),
+    ] = None,
 ) -> None:
     """Shows what a model or a program is: signatures, symbols with their bounds, kernels, sizes."""
     from .inspection import inspect as show
 
-    show(source, layout=layout, plot=plot)
+    show(source, layout=layout, sizes=sizes, plot=plot or output is not None, output=output)
 
 
 @app.command()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from mlir import ir
@@ -23,19 +24,31 @@ from ..module import Module
 from ..pipelines.cpu import default_pipeline
 from ..symbolic import Range
 from .commands import refuse_imported_program, refuse_options
+from .inputs import parse_sizes
+from .plan import plans_of
 
 
-def inspect(source: str, *, layout: str | None, plot: bool) -> None:
+def inspect(
+    source: str, *, layout: str | None, sizes: str | None = None, plot: bool = False, output: Path | None = None
+) -> None:
+    """Shows what a model or a program is.
+
+    Args:
+      sizes: values of symbols, as `parse_sizes` takes them.
+      plot, output: whether, and where, to draw the memory plan (`plot.draw`).
+    """
+    values = parse_sizes(sizes or "")
     # Names and paths are text of others, in which "[x]" and ":x:" are just that.
     console = Console(highlight=False, markup=False, emoji=False)
     if Path(source).suffix in (".mlir", ".mlirbc"):
         refuse_options(source, "is a program, not a model", {"layout": layout})
         module = load(source)
         show_module(module, console)
-        show_memory(module, console, plot)
+        show_memory(module, console, values, plot, output)
         return
     if is_exported(source):
-        refuse_options(source, "was compiled with its options", {"layout": layout})
+        given = {"layout": layout, "sizes": sizes, "plot": plot or None, "output": output}
+        refuse_options(source, "was compiled with its options", given)
         exported = open_exported(source)
         show_code(exported.code, console)
         if "config.json" in exported.files:
@@ -55,7 +68,7 @@ def inspect(source: str, *, layout: str | None, plot: bool) -> None:
         table.add_row("chat template", "yes" if program.tokenizer.chat_template else "no")
     console.print(table)
     show_module(program.module, console)
-    show_memory(program.module, console, plot)
+    show_memory(program.module, console, values, plot, output)
 
 
 def _describe_config(config: LlamaConfig, name: str) -> Table:
@@ -116,19 +129,26 @@ def _show_signature(console: Console, name: str, parameters: str, results: str) 
     console.print(Text.assemble((name, "bold"), f"({parameters}) → {results}"))
 
 
-def show_memory(module: Module, console: Console, plot: bool) -> None:
+def show_memory(
+    module: Module, console: Console, sizes: Mapping[str, int], plot: bool = False, output: Path | None = None
+) -> None:
     """What the memory of activations comes to, with and without a plan; and the plan over time."""
     planned = module.clone()
     default_pipeline().run(planned)
+    plans = plans_of(planned, sizes) if sizes else []
     table = Table("function", "one by one", "planned", "lower bound", title="memory of a call, in bytes")
     for name, plan in describe_memory(planned).items():
         table.add_row(name, *(plan.get(f"{key}_bytes", "") for key in ("unplanned", "planned", "peak")))
+        for one in plans:
+            if one.function == name:
+                values = (one.unplanned, one.planned, one.lower_bound)
+                table.add_row(f"  for {one.describe_sizes()}", *(str(value) for value in values))
     if table.row_count:
         console.print(table)
     if plot:
         from .plot import draw
 
-        for path in draw(planned):
+        for path in draw(planned, sizes, output):
             console.print(f"wrote {path}")
 
 
