@@ -113,8 +113,8 @@ def test_names_are_not_markup(tmp_path, capsys):
     model = write_gguf(folder / "[red]:smile:.gguf", random_weights())
     assert f"wrote {folder / 'out[/z]'}" in shown("compile", model, "-o", folder / "out[/z]")
     assert "[red]:smile:.gguf" in shown("inspect", model)
-    text = shown("bench", model, "--prompts", "1", "--steps", "1")
-    assert "[red]:smile:.gguf: 0 MiB of weights" in text
+    text = shown("bench", model, "--prompts", "1", "--steps", "1", "--kernels")
+    assert "[red]:smile:.gguf: 0 MiB of weights" in text and "s in 2 calls of forward" in text
 
 
 # All of the command's consoles show text literally.

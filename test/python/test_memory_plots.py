@@ -26,7 +26,9 @@ relax.func @main(%x: {T}) -> {T} attributes {{
   %t = relax.alloc_storage 4*n align 64 : !relax.storage
   %b = relax.tensor_from_storage %t at 0 : !relax.storage -> {T}
   %1 = relax.call_library_inplace "lib.log"(%0, %b) inplace [1] : ({T}, {T}) -> {T}
-  %2 = relax.call_tir_inplace @add(%0, %1, %b) inplace [2] : ({T}, {T}, {T}) -> {T}
+  %i = arith.constant 0 : index
+  %v = relax.reshape %0 to [n] : ({T}) -> {T}
+  %2 = relax.call_tir_inplace @add(%v, %1, %b) inplace [2] : ({T}, {T}, {T}) -> {T}
   relax.kill %s : !relax.storage
   relax.return %2 : {T}
 }}"""

@@ -162,8 +162,12 @@ def _evaluate(expr: ir.Attribute, sizes: Mapping[str, int]) -> int:
 _WRITERS = {"relax.call_tir_inplace": "callee", "relax.call_library_inplace": "library_function"}
 """Ops that write into tensors, and the attribute with the name of what writes."""
 
-_SILENT = {"relax.alloc_storage", "relax.tensor_from_storage", "relax.kill", "relax.constant"}
-"""Ops that are not steps."""
+_VIEWS = {
+    f"relax.{name}"
+    for name in ("reshape", "flatten", "expand_dims", "squeeze", "match_cast", "tuple", "get", "constant", "kill")
+    + ("sym", "shape", "make_shape", "shape_of", "dim")
+}
+"""Ops that take no time: they are not steps."""
 
 
 @dataclasses.dataclass
@@ -205,9 +209,10 @@ class _Walk:
             self._places_of[operation.results[0]] = [_Place(self._storage_of[operation.operands[0]], offset)]
         elif operation.name in _WRITERS:
             self._write(operation)
-        elif operation.name not in _SILENT:
-            self.steps.append(operation.name.removeprefix("relax."))
-            self._use(operation.operands)
+        else:
+            if operation.name.startswith("relax.") and operation.name not in _VIEWS:  # others compute numbers
+                self.steps.append(operation.name.removeprefix("relax."))
+                self._use(operation.operands)
             self._forward(operation)
 
     def _use(self, values: Iterable[ir.Value]) -> None:
