@@ -143,6 +143,6 @@ def test_bench(module, tmp_path, capsys):
     Report("model.mlir", 1, 1, {}, [runner], TIMES).show()
     assert str(TIMES) in capsys.readouterr().out
     Report("model.mlir", 1, 1, {}, [runner], KernelTimes()).show()
-    assert "no kernel ran on the CPU" in capsys.readouterr().out
+    assert "no kernel was measured" in capsys.readouterr().out
     Report("model.mlir", 1, 1, {}, [runner]).show()
     assert "kernel" not in capsys.readouterr().out

@@ -48,6 +48,24 @@ def test_times_are_told(device, monkeypatch, capfd):
     assert "1 x" in capfd.readouterr().err
 
 
+# A profile has the times of what the host has waited for.
+def test_profiles(device, capfd):
+    main = relax_mlir.compile(relax_mlir.parse(ADD.replace("main", "profiled")), target="vulkan")["profiled"]
+    x = device.put(np.ones(1000, np.float32))
+    main(x)
+    device.synchronize()
+    with relax_mlir.profile() as times:
+        main(x)
+        main(x)
+        device.synchronize()
+    (kernel,) = times
+    assert (kernel.name, kernel.function, kernel.calls) == ("add", "profiled", 2) and "-:3:" in kernel.location
+    assert 0 < kernel.seconds < 1 and times.functions[0].calls == 2
+    with relax_mlir.profile() as times:
+        device.synchronize()
+    assert not times and not capfd.readouterr().err
+
+
 # Code without cooperative matrices runs on devices that have them, but not the other way round.
 def test_matrices_are_a_chip_of_their_own(device):
     plain = f"subgroup_{device.subgroup}"

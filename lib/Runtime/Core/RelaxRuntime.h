@@ -355,9 +355,9 @@ RELAX_RT_EXPORT int32_t relax_rt_thread_count(void);
 /// parallel loop of a kernel, where a signal handler may call it.
 RELAX_RT_EXPORT void relax_rt_set_thread_count(int32_t count);
 
-/// How often and how long a kernel or a library function ran in calls of the
-/// host while a profile was active. Under the name "": calls of the function
-/// from the outside.
+/// How often and how long a kernel or a library function ran while a profile
+/// was active: on the host, or on a Vulkan device that the host has waited for.
+/// Under the name "": calls of the function from the outside.
 typedef struct RelaxTimes {
   const char *name, *function, *location;
   int64_t calls, nanoseconds;

@@ -7,14 +7,19 @@
 
 #include "Runtime/Vulkan/VulkanTimes.h"
 #include "Runtime/Calls/Device.h"
+#include "Runtime/Core/KernelTimes.h"
+#include "Runtime/Core/Kernels.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 using namespace relax_rt;
 
 void VulkanTimes::begin(ListTimes &list, vk::Commands commands) {
-  if (!isOn("RELAX_DEVICE_TIMES"))
+  list.isProfiled = isProfiling();
+  list.isReported = isOn("RELAX_DEVICE_TIMES");
+  if (!list.isProfiled && !list.isReported)
     return;
   vk::QueryInfo info;
   info.count = kMost;
@@ -28,23 +33,43 @@ void VulkanTimes::begin(ListTimes &list, vk::Commands commands) {
 
 void VulkanTimes::note(ListTimes &list, vk::Commands commands,
                        const char *name) {
-  if (!list.pool || list.names.size() + 1 >= kMost)
+  if (!list.pool || list.launches.size() + 1 >= kMost)
     return;
-  list.names.push_back(name);
-  device.vk.noteTime(commands, vk::kAtEnd, list.pool, list.names.size());
+  // The code may be gone when the launch has ended.
+  RelaxContext *call = currentCall();
+  auto text = [](const char *given) { return given ? given : ""; };
+  list.launches.push_back({name, text(call ? call->error.function : nullptr),
+                           text(call ? call->lastLaunch : nullptr)});
+  device.vk.noteTime(commands, vk::kAtEnd, list.pool, list.launches.size());
+}
+
+/// Returns the name that the kernel has in the program.
+static const char *nameOf(const ListTimes::Launch &launch) {
+  constexpr std::string_view prefix = "relax_kernel_";
+  bool hasPrefix = !launch.name.compare(0, prefix.size(), prefix);
+  return launch.name.c_str() + (hasPrefix ? prefix.size() : 0);
 }
 
 void VulkanTimes::end(ListTimes &list, bool isDone) {
   if (!list.pool)
     return;
-  std::vector<uint64_t> ticks(list.names.size() + 1);
+  std::vector<uint64_t> ticks(list.launches.size() + 1);
   if (isDone &&
       !device.vk.getQueries(device.device, list.pool, 0, ticks.size(),
                             ticks.size() * sizeof(uint64_t), ticks.data(),
                             sizeof(uint64_t), vk::kWide | vk::kWaits))
-    for (size_t i = 0; i < list.names.size(); ++i) {
-      Sum &sum = sums[list.names[i]];
-      sum.ticks += ticks[i + 1] - ticks[i];
+    for (size_t i = 0; i < list.launches.size(); ++i) {
+      const ListTimes::Launch &launch = list.launches[i];
+      uint64_t took = ticks[i + 1] - ticks[i];
+      if (list.isProfiled)
+        addTime(nameOf(launch), launch.function.c_str(),
+                launch.location.c_str(),
+                static_cast<int64_t>(static_cast<double>(took) *
+                                     device.nanosecondsOfTick));
+      if (!list.isReported)
+        continue;
+      Sum &sum = sums[launch.name];
+      sum.ticks += took;
       ++sum.launches;
     }
   device.vk.destroyQueries(device.device, list.pool, nullptr);

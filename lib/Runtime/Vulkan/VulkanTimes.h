@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// With RELAX_DEVICE_TIMES=1 the device records a time after each launch of a
-// command list that is submitted once, and each wait for the device reports the
-// time spent in each kernel since the last report. The time includes waiting
-// for other kernels.
+// While a profile is active (KernelTimes.h), or with RELAX_DEVICE_TIMES=1, the
+// device records a time after each launch of a command list that is submitted
+// once. A profile gets the times when the host has waited for the device; with
+// the variable, each wait reports the time spent in each kernel since the last
+// report. The time includes waiting for other kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +24,14 @@ namespace relax_rt {
 
 /// The times of a command list.
 struct ListTimes {
+  struct Launch {
+    std::string name, function, location;
+  };
+
   vk::QueryPool pool = 0;
   /// The launches that end at each time but the first.
-  std::vector<std::string> names;
+  std::vector<Launch> launches;
+  bool isProfiled = false, isReported = false;
 };
 
 /// All functions must be called under the mutex of the work.

@@ -308,7 +308,9 @@ def bench(
         str | None,
         typer.Option(help="Of ONNX models: auto (onnxruntime, if it is installed), onnxruntime, or none [auto]."),
     ] = None,
-    kernels: Annotated[bool, typer.Option("--kernels", help="Show how long each kernel takes on the CPU.")] = False,
+    kernels: Annotated[
+        bool, typer.Option("--kernels", help="Show how long each kernel takes, except on CUDA devices.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Of programs: write JSON, in seconds and bytes.")] = False,
     target: Where = None,
 ) -> None:

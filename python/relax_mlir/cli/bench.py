@@ -24,7 +24,7 @@ from rich.table import Table
 from ..dtypes import is_float_array
 from ..errors import MissingPackageError, RelaxError
 from ..execution.profiling import show_seconds
-from ..runtime import KernelTimes, pool_statistics, profile, reset_pool_peak, set_thread_count, thread_count
+from ..runtime import Device, KernelTimes, pool_statistics, profile, reset_pool_peak, set_thread_count, thread_count
 from .calling import call_errors
 from .inputs import bind, complete, describe_array, parse_inputs, parse_sizes
 from .notes import note, progress
@@ -49,6 +49,7 @@ class Runner:
       results: the outputs of that call, by name.
       memory: the most bytes of the memory pool that it has used.
       rounds: seconds of a call in each round.
+      device: the kind of device that it runs on; empty for the CPU.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Runner:
     memory: int = 0
     calls: int = 1
     rounds: list[float] = dataclasses.field(default_factory=list)
+    device: str = ""
 
     @property
     def call(self) -> float:
@@ -89,6 +91,8 @@ class Runner:
         with profile() as times:
             for _ in range(self.calls):
                 self.run()
+            if self.device:
+                Device(self.device).synchronize()
         return times
 
     def to_json(self) -> dict[str, float]:
@@ -160,7 +164,7 @@ def _runners(
     begin = time.perf_counter()
     with progress(f"compiling {source}"):
         call = program.prepare()
-    ours = Runner("relax-mlir", lambda: call(values), opened + time.perf_counter() - begin)
+    ours = Runner("relax-mlir", lambda: call(values), opened + time.perf_counter() - begin, device=program.device)
     with call_errors(), progress("the first call"):
         ours.begin(program.outputs)
     if against == "none" or program.model is None:
@@ -284,7 +288,7 @@ def show_kernels(times: KernelTimes) -> None:
     if times:
         print(f"\n{times.table(_MOST_KERNELS)}")
     else:
-        print("\nno kernel ran on the CPU; docs/guides/profiling.md says how to measure a device")
+        print("\nno kernel was measured; those on CUDA devices cannot be")
 
 
 def _describe(value: Any) -> str:

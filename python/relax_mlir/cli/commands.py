@@ -396,6 +396,8 @@ def measure(
 
         with profile() as times:
             _measure(model, tokens, steps)
+            if model.device:
+                model.device.synchronize()
         show_kernels(times)
 
 

@@ -28,6 +28,7 @@ from ..frontends.signature import Input, Signature
 from ..frontends.tree import Spec, flatten, unflatten
 from ..runtime import Device, Executable, to_host
 from ..symbolic import Range
+from ..target import Target
 from .commands import check_target, imported_kind, read_imported_program
 from .inputs import Dim, InputSpec
 from .notes import progress
@@ -49,6 +50,7 @@ class CallableProgram:
       ranges: bounds of symbols.
       outputs: the names of its outputs, numbers where they have none; None where only a call shows how many there are.
       prepare: compiles or loads it.
+      device: the kind of device that it runs on; empty for the CPU.
       model: the ONNX model that it is, if it is one.
     """
 
@@ -58,6 +60,7 @@ class CallableProgram:
     outputs: tuple[str, ...] | None
     prepare: Callable[[], Call]
     model: Model | None = None
+    device: str = ""
 
 
 def is_program(source: str) -> bool:
@@ -81,20 +84,24 @@ def open_program(source: str, target: str | None, function: str = imported.FUNCT
         check_target(exported, target)
         if imported.SIGNATURE in exported.files:
             _require(source, function, [imported.FUNCTION])
-            return _open_folder(source)
-        described = exported.code.functions
-        _require(source, function, described)
-        return _of_function(function, described[function], lambda: exported.load())
+            program = _open_folder(source)
+        else:
+            described = exported.code.functions
+            _require(source, function, described)
+            program = _of_function(function, described[function], lambda: exported.load())
+        return dataclasses.replace(program, device=exported.code.device)
+    device = Target.parse(target).device if target else ""
     if imported_kind(source):
         _require(source, function, [imported.FUNCTION])
         if Path(source).suffix == ".onnx" and target in (None, "cpu"):
             return _open_onnx(source)
-        return _of_import(read_imported_program(source, None), target)
+        return dataclasses.replace(_of_import(read_imported_program(source, None), target), device=device)
     with progress(f"reading {source}"):
         module = load(source)
     described = describe_functions(module)
     _require(source, function, described)
-    return _of_function(function, described[function], lambda: compile_module(module, target=target))
+    program = _of_function(function, described[function], lambda: compile_module(module, target=target))
+    return dataclasses.replace(program, device=device)
 
 
 def _require(source: str, function: str, known: Sequence[str] | Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long kernels take on the CPU (lib/Runtime/Core/KernelTimes.h)."""
+"""How long kernels take on CPUs and on Vulkan devices (lib/Runtime/Core/KernelTimes.h)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KernelTime:
       location: the program's line, as "file:line:column"; empty if it is not known. A kernel of several fused ops has
         the line of one of them.
       calls: how often it ran.
-      seconds: how long it ran in all, as the calling thread saw it.
+      seconds: how long it ran in all: on the CPU as the calling thread saw it, on a device as the device did.
     """
 
     name: str
@@ -44,7 +44,7 @@ class KernelTimes(Sequence[KernelTime]):
 
     Attributes:
       functions: the calls from the outside, by function: how often, and how long in all. Next to kernels, a call checks
-        arguments, computes sizes and allocates memory.
+        arguments, computes sizes and allocates memory. A call on a device returns before its kernels have run.
     """
 
     def __init__(self, kernels: Sequence[KernelTime] = (), functions: Sequence[KernelTime] = ()) -> None:
@@ -152,14 +152,15 @@ def show_seconds(seconds: float) -> str:
 
 @contextlib.contextmanager
 def profile() -> Iterator[KernelTimes]:
-    """Measures the kernels that run on the CPU in a block, in calls on all threads that begin in it.
+    """Measures the kernels that run in a block, on CPUs and on Vulkan devices, in calls on all threads.
 
     >>> with profile() as times:
     ...     main(x)
     >>> print(times)
 
     The times are there when the block ends. Code need not be compiled for it, and exported folders are measured too.
-    Times of calls at the same time on several threads add up. Kernels of devices are not measured.
+    Times of calls at the same time on several threads add up. On a device, end the block with `device.synchronize()`;
+    replayed calls (`Executable.captured`) are not measured there, and CUDA devices not at all.
     """
     times = KernelTimes()
     before = _read()
