@@ -8,7 +8,7 @@
 #include "Analysis/CallOrder.h"
 #include "Conversion/FunctionLowering.h"
 #include "Conversion/Passes.h"
-#include "Target/Common/KernelBoundary.h"
+#include "Target/Common/ConvertKernelBoundary.h"
 #include "Transforms/Memory/Lifetimes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

@@ -1,7 +1,8 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Folders and modules have no cyclic dependencies (tools/check-layers)."""
+"""Folders and modules have no cyclic dependencies (tools/check-layers), and passes have one name each."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,25 @@ def test_circles_of_folders_and_modules_are_found(tmp_path):
         "  python/relax_mlir/fourth.py:2 imports relax_mlir.third",
         "  python/relax_mlir/third.py:1 imports relax_mlir.fourth",
     ]
+
+
+def hyphenated(name):
+    """ "lower-call-tir" for "LowerCallTIR", "max-size" for "maxSize"; cuBLASLt is one word."""
+    name = name.replace("CublasLt", "Cublaslt")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
+
+
+# `LiftWorkspacePass` is `-relax-lift-workspace`, in LiftWorkspace.cpp; the passes of a target may have it as a prefix.
+def test_a_pass_has_one_name():
+    found = 0
+    for passes in sorted((ROOT / "lib").glob("**/Passes.td")):
+        text, folder = passes.read_text(), passes.parent
+        for name, argument in re.findall(r'^def (\w+)Pass\s*:\s*Pass<\s*"([^"]+)"', text, re.MULTILINE):
+            found += 1
+            assert argument in (f"relax-{hyphenated(name)}", f"relax-{folder.name.lower()}-{hyphenated(name)}")
+            files = list(folder.glob(f"**/{name}.cpp"))
+            assert len(files) == 1 and f"GEN_PASS_DEF_{name.upper()}PASS" in files[0].read_text(), name
+        for name, option in re.findall(r'Option<\s*"(\w+)",\s*"([^"]+)"', text):
+            assert option == hyphenated(name)
+        assert len(re.findall(r":\s*Pass<", text)) == len(re.findall(r"^def \w+Pass\s*:\s*Pass<", text, re.MULTILINE))
+    assert found > 50

@@ -44,8 +44,8 @@ struct KernelOptions : PassPipelineOptions<KernelOptions> {
 };
 
 /// The pipeline `relax-cpu-bufferize`, on modules: turns kernels into loops
-/// over memrefs (KernelBoundary.h). Kernels that already are loops over memrefs
-/// do not change.
+/// over memrefs (ConvertKernelBoundary.h). Kernels that already are loops over
+/// memrefs do not change.
 void buildKernelBufferizePipeline(OpPassManager &manager,
                                   const KernelOptions &options = {});
 

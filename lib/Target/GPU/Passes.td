@@ -37,7 +37,7 @@ def CheckChipPass : Pass<"relax-gpu-check-chip", "::mlir::ModuleOp"> {
   ];
 }
 
-def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-kernels", "::mlir::func::FuncOp"> {
+def ScheduleLaunchesPass : Pass<"relax-gpu-schedule-launches", "::mlir::func::FuncOp"> {
   let summary = "lower the structured ops of a kernel to GPU launches";
   let description = [{
     Applies to kernels with memref parameters whose body is on tensors. Analyzes
@@ -400,7 +400,7 @@ def ExpandMatricesPass : Pass<"relax-gpu-expand-matrices", "::mlir::gpu::GPUModu
                            "::mlir::vector::VectorDialect"];
 }
 
-def EmulateLaunchesPass : Pass<"relax-gpu-emulate", "::mlir::ModuleOp"> {
+def EmulateLaunchesPass : Pass<"relax-gpu-emulate-launches", "::mlir::ModuleOp"> {
   let summary = "compile GPU kernels for the host, to run on an emulated device";
   let description = [{
     Each kernel of the GPU module becomes a host function that calls the emulator

@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: relax-opt %s -split-input-file -relax-gpu-schedule-kernels -canonicalize | FileCheck %s
+// RUN: relax-opt %s -split-input-file -relax-gpu-schedule-launches -canonicalize | FileCheck %s
 
 // Four rows, the heads of a group, are computed point by point, with the columns split among as many blocks as are
 // useful; their results are then combined. More rows use tensor cores. No buffer holds scores.

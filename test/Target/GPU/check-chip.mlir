@@ -7,7 +7,7 @@
 // RUN: not relax-opt %s -relax-gpu-check-chip="chip=sm_75" 2>&1 | FileCheck %s --check-prefix=OLD
 // RUN: not relax-opt %s -relax-gpu-check-chip="chip=subgroup_8_matrices" 2>&1 | FileCheck %s --check-prefix=NARROW
 // RUN: not relax-opt %s -relax-gpu-check-chip="chip=subgroup_8_bound_narrow" 2>&1 | FileCheck %s --check-prefix=BOTH
-// RUN: not relax-opt %s -relax-convert-kernel-boundary -relax-gpu-schedule-kernels="chip=sm_9000" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not relax-opt %s -relax-convert-kernel-boundary -relax-gpu-schedule-launches="chip=sm_9000" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 
 // CHECK:      func.func @f
 // CHECK-NEXT:   return

@@ -3,7 +3,7 @@
 
 // RUN: relax-opt %s -relax-gpu-outline-launches | FileCheck %s --check-prefix=OUTLINE
 // RUN: relax-opt %s -relax-cuda-to-llvm=chip=sm_90 | FileCheck %s --check-prefix=PTX
-// RUN: relax-opt %s -relax-gpu-outline-launches -relax-gpu-emulate -relax-gpu-lower-launches | FileCheck %s --check-prefix=EMULATE
+// RUN: relax-opt %s -relax-gpu-outline-launches -relax-gpu-emulate-launches -relax-gpu-lower-launches | FileCheck %s --check-prefix=EMULATE
 
 // All kernels are in one module, with names that are valid in assembly; sizes are computed where they are used.
 // OUTLINE: gpu.module @relax_kernels

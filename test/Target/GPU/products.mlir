@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: relax-opt %s -split-input-file -relax-gpu-schedule-kernels | FileCheck %s
+// RUN: relax-opt %s -split-input-file -relax-gpu-schedule-launches | FileCheck %s
 
 // Independent products of one operand are merged into one launch that starts with the blocks of the first product, for
 // few rows as well as for many.

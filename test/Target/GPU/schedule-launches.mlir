@@ -1,7 +1,7 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: relax-opt %s -split-input-file -relax-gpu-schedule-kernels | FileCheck %s
+// RUN: relax-opt %s -split-input-file -relax-gpu-schedule-launches | FileCheck %s
 
 // A thread for each vector of 16 bytes if rows are whole vectors; the accesses are aligned.
 // CHECK-LABEL: func.func @points(

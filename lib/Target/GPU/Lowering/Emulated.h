@@ -13,7 +13,7 @@
 
 namespace mlir::relax {
 
-/// The functions that `relax-gpu-emulate` created, in the form that the
+/// The functions that `relax-gpu-emulate-launches` created, in the form that the
 /// emulator calls: with the addresses of their arguments.
 SmallVector<func::FuncOp> getEmulatedKernels(ModuleOp module);
 

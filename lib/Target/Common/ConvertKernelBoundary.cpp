@@ -1,11 +1,11 @@
-//===- KernelBoundary.cpp - buffers at the kernel boundary ----------------===//
+//===- ConvertKernelBoundary.cpp - buffers at kernel boundaries -----------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Target/Common/KernelBoundary.h"
+#include "Target/Common/ConvertKernelBoundary.h"
 
 #include "Relax/Ops/Call.h"
 #include "Target/Common/Passes.h"

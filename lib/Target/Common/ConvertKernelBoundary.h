@@ -1,12 +1,12 @@
-//===- KernelBoundary.h - buffers at the kernel boundary --------*- C++ -*-===//
+//===- ConvertKernelBoundary.h - buffers at kernel boundaries ---*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_TARGET_COMMON_KERNELBOUNDARY_H
-#define RELAX_TARGET_COMMON_KERNELBOUNDARY_H
+#ifndef RELAX_TARGET_COMMON_CONVERTKERNELBOUNDARY_H
+#define RELAX_TARGET_COMMON_CONVERTKERNELBOUNDARY_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -32,4 +32,4 @@ LogicalResult convertKernelBoundaries(ModuleOp module);
 
 } // namespace mlir::relax
 
-#endif // RELAX_TARGET_COMMON_KERNELBOUNDARY_H
+#endif // RELAX_TARGET_COMMON_CONVERTKERNELBOUNDARY_H
