@@ -204,18 +204,8 @@ IndexRange IndexRanges::compute(Value tensor) {
                 : IndexRange();
 }
 
-IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
-  Type element =
-      cast<TensorType>(op->getResult(index).getType()).getElementType();
-  auto indicesOf = [&](Value x, std::optional<int64_t> axis) {
-    IndexRange range = below(getSize(x, axis, math));
-    // Tensor sizes are 64-bit numbers.
-    return element.getIntOrFloatBitWidth() >= 64 ? range
-                                                 : ifFits(range, element);
-  };
-  auto converted = [&](IndexRange range) {
-    return element.isInteger(1) ? between(0, 1) : ifFits(range, element);
-  };
+/// An op that makes a tensor from numbers.
+IndexRange IndexRanges::ofCreated(Operation *op, Type element) {
   return llvm::TypeSwitch<Operation *, IndexRange>(op)
       .Case([&](ConstantOp op) { return ofConstant(op); })
       .Case([&](ArangeOp op) -> IndexRange {
@@ -226,14 +216,14 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
         else if (isAtLeast(math.neg(op.getStep()), 1))
           range = {math.add(stop, one), start};
         // The elements fit in 64 bits.
-        return element.isSignlessInteger(64) ? range : converted(range);
+        return element.isSignlessInteger(64) ? range
+                                             : converted(range, element);
       })
       .Case<ZerosOp, ZerosLikeOp>([&](auto) { return between(0, 0); })
       .Case<OnesOp, OnesLikeOp>([&](auto) { return between(1, 1); })
       .Case([&](EyeOp) { return between(0, 1); })
       .Case<FullOp, FullLikeOp>(
-          [&](auto op) { return converted(of(op.getFillValue())); })
-      .Case([&](AstypeOp op) { return converted(of(op.getX())); })
+          [&](auto op) { return converted(of(op.getFillValue()), element); })
       .Case([&](OneHotOp op) -> IndexRange {
         auto on = dyn_cast<IntegerAttr>(op.getOnValue()),
              off = dyn_cast<IntegerAttr>(op.getOffValue());
@@ -243,32 +233,18 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
         return join(between(on.getInt(), on.getInt()),
                     between(off.getInt(), off.getInt()));
       })
-      // Rearranged elements of the operand.
-      .Case<ReshapeOp, BroadcastToOp, FlattenOp, PermuteDimsOp, ExpandDimsOp,
-            SqueezeOp, SplitOp, RepeatOp, TileOp, FlipOp, ReverseSequenceOp,
-            StridedSliceOp, DynamicStridedSliceOp, SortOp, MaxOp, MinOp, TakeOp,
-            GatherElementsOp, GatherNDOp, IndexTensorOp, MatchCastOp,
-            ToDeviceOp>([&](Operation *op) { return of(op->getOperand(0)); })
-      .Case<ConcatOp, StackOp>(
-          [&](Operation *op) { return ofOperands(op->getOperands()); })
-      .Case([&](MeshgridOp op) { return of(op->getOperand(index)); })
-      .Case<TrilOp, TriuOp>(
-          [&](auto op) { return join(of(op.getX()), between(0, 0)); })
-      .Case([&](WhereOp op) { return join(of(op.getX1()), of(op.getX2())); })
-      .Case([&](SliceScatterOp op) {
-        return join(of(op.getInput()), of(op.getSrc()));
-      })
-      .Case<ScatterElementsOp, ScatterNDOp>([&](auto op) -> IndexRange {
-        if (op.getReduction() == "add" || op.getReduction() == "mul")
-          return {};
-        return join(of(op.getData()), of(op.getUpdates()));
-      })
-      .Case([&](IndexPutOp op) -> IndexRange {
-        if (op.getAccumulate())
-          return {};
-        return join(of(op.getData()), of(op.getValues()));
-      })
-      // Indices.
+      .Default([](Operation *) { return IndexRange(); });
+}
+
+/// An op that finds positions, counts or sizes.
+IndexRange IndexRanges::ofFound(Operation *op, unsigned index, Type element) {
+  auto indicesOf = [&](Value x, std::optional<int64_t> axis) {
+    IndexRange range = below(getSize(x, axis, math));
+    // Tensor sizes are 64-bit numbers.
+    return element.getIntOrFloatBitWidth() >= 64 ? range
+                                                 : ifFits(range, element);
+  };
+  return llvm::TypeSwitch<Operation *, IndexRange>(op)
       .Case<ArgmaxOp, ArgminOp>(
           [&](auto op) { return indicesOf(op.getX(), op.getAxis()); })
       .Case([&](ArgsortOp op) { return indicesOf(op.getData(), op.getAxis()); })
@@ -316,7 +292,11 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
         }
         return range;
       })
-      // Arithmetic.
+      .Default([](Operation *) { return IndexRange(); });
+}
+
+IndexRange IndexRanges::ofUnary(Operation *op, Type element) {
+  return llvm::TypeSwitch<Operation *, IndexRange>(op)
       .Case([&](ClipOp op) {
         IndexRange range = of(op.getX());
         auto least = dyn_cast_or_null<IntegerAttr>(op.getMinAttr()),
@@ -350,6 +330,47 @@ IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
             element);
       })
       .Case([&](SignOp) { return between(-1, 1); })
+      .Default([](Operation *) { return IndexRange(); });
+}
+
+IndexRange IndexRanges::computeResult(Operation *op, unsigned index) {
+  Type element =
+      cast<TensorType>(op->getResult(index).getType()).getElementType();
+  return llvm::TypeSwitch<Operation *, IndexRange>(op)
+      .Case<ConstantOp, ArangeOp, ZerosOp, ZerosLikeOp, OnesOp, OnesLikeOp,
+            EyeOp, FullOp, FullLikeOp, OneHotOp>(
+          [&](Operation *op) { return ofCreated(op, element); })
+      .Case<ArgmaxOp, ArgminOp, ArgsortOp, TopkOp, NonzeroOp, UniqueOp,
+            BucketizeOp, ShapeToTensorOp>(
+          [&](Operation *op) { return ofFound(op, index, element); })
+      .Case<ClipOp, NegativeOp, AbsOp, SignOp>(
+          [&](Operation *op) { return ofUnary(op, element); })
+      .Case([&](AstypeOp op) { return converted(of(op.getX()), element); })
+      // Rearranged elements of the operand.
+      .Case<ReshapeOp, BroadcastToOp, FlattenOp, PermuteDimsOp, ExpandDimsOp,
+            SqueezeOp, SplitOp, RepeatOp, TileOp, FlipOp, ReverseSequenceOp,
+            StridedSliceOp, DynamicStridedSliceOp, SortOp, MaxOp, MinOp, TakeOp,
+            GatherElementsOp, GatherNDOp, IndexTensorOp, MatchCastOp,
+            ToDeviceOp>([&](Operation *op) { return of(op->getOperand(0)); })
+      .Case<ConcatOp, StackOp>(
+          [&](Operation *op) { return ofOperands(op->getOperands()); })
+      .Case([&](MeshgridOp op) { return of(op->getOperand(index)); })
+      .Case<TrilOp, TriuOp>(
+          [&](auto op) { return join(of(op.getX()), between(0, 0)); })
+      .Case([&](WhereOp op) { return join(of(op.getX1()), of(op.getX2())); })
+      .Case([&](SliceScatterOp op) {
+        return join(of(op.getInput()), of(op.getSrc()));
+      })
+      .Case<ScatterElementsOp, ScatterNDOp>([&](auto op) -> IndexRange {
+        if (op.getReduction() == "add" || op.getReduction() == "mul")
+          return {};
+        return join(of(op.getData()), of(op.getUpdates()));
+      })
+      .Case([&](IndexPutOp op) -> IndexRange {
+        if (op.getAccumulate())
+          return {};
+        return join(of(op.getData()), of(op.getValues()));
+      })
       // Forwarded values.
       .Case([&](GetOp op) -> IndexRange {
         auto tuple = op.getInput().getDefiningOp<TupleOp>();

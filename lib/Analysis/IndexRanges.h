@@ -41,6 +41,9 @@ public:
 private:
   IndexRange compute(Value tensor);
   IndexRange computeResult(Operation *op, unsigned result);
+  IndexRange ofCreated(Operation *op, Type element);
+  IndexRange ofFound(Operation *op, unsigned result, Type element);
+  IndexRange ofUnary(Operation *op, Type element);
   IndexRange ofBinary(Operation *op, Type element);
   IndexRange ofConstant(ConstantOp op);
   IndexRange ofBranches(IfOp op, unsigned result);
@@ -51,6 +54,10 @@ private:
   /// Converts `range`, computed without overflow, to a range of elements of the
   /// given type; unknown if the value may wrap around.
   IndexRange ifFits(IndexRange range, Type element);
+  /// The range after a conversion to a type, as `relax.astype` converts.
+  IndexRange converted(IndexRange range, Type element) {
+    return element.isInteger(1) ? between(0, 1) : ifFits(range, element);
+  }
   /// Tightens `range` by the limits of the type.
   IndexRange limitedByType(IndexRange range, Type element);
   bool isAtLeast(SymExprAttr value, int64_t least);

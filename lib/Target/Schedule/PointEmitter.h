@@ -129,6 +129,22 @@ private:
   using Key = std::vector<std::pair<void *, int64_t>>;
 
   FailureOr<Lanes> compute(Value tensor, ArrayRef<Lanes> index);
+  /// The element of a tensor that a stage keeps.
+  FailureOr<Lanes> stored(Value tensor, const Storage &place,
+                          ArrayRef<Lanes> index);
+  /// The elements of tensors that an op defines.
+  FailureOr<Lanes> computed(linalg::GenericOp generic, unsigned number,
+                            ArrayRef<Lanes> index);
+  FailureOr<Lanes> sliced(tensor::ExtractSliceOp slice, ArrayRef<Lanes> index);
+  FailureOr<Lanes> collapsed(tensor::CollapseShapeOp collapse,
+                             ArrayRef<Lanes> index);
+  /// Splits the index `rest` of a collapsed dimension into those of its group
+  /// of dimensions of `source`. The innermost dimension that varies gets the
+  /// rest of the division by the sizes outside.
+  void distribute(Lanes rest, Value source, ArrayRef<int64_t> group,
+                  MutableArrayRef<Lanes> at);
+  FailureOr<Lanes> expanded(tensor::ExpandShapeOp expand,
+                            ArrayRef<Lanes> index);
   FailureOr<Lanes> padded(tensor::PadOp pad, ArrayRef<Lanes> index);
   FailureOr<Lanes> inserted(tensor::InsertSliceOp insertion,
                             ArrayRef<Lanes> index);

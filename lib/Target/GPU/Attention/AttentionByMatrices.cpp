@@ -45,6 +45,45 @@ struct AttentionEmitter::Lines {
   int64_t length, count;
 };
 
+/// The shared memory of a block, and the part of it that a thread works on.
+struct AttentionEmitter::Tiles {
+  explicit Tiles(const Attention &attention)
+      : keys(attention, attention.key), values(attention, attention.value),
+        queriesPitch(attention.depthSize + linePadding),
+        size(std::max({blockRows * queriesPitch, keys.size(), values.size()})) {
+    auto place = [&](int64_t size) {
+      int64_t at = bytes;
+      bytes += llvm::alignTo(size, 16);
+      return at;
+    };
+    tileAt = place(2 * size);
+    weightsAt = place(2 * blockRows * weightsPitch);
+    scoresAt = place(4 * blockRows * scoresPitch);
+    factorsAt = place(4 * blockRows);
+    statesAt = place(8 * blockRows);
+    endsAt = place(16);
+  }
+
+  Lines keys, values;
+  /// Elements from one row to the next.
+  int64_t queriesPitch;
+  static constexpr int64_t weightsPitch = step + linePadding;
+  static constexpr int64_t scoresPitch = step + scoresPadding;
+  /// Elements of `tile`, where the parts begin, and the bytes of all parts.
+  int64_t size, tileAt, weightsAt, scoresAt, factorsAt, statesAt, endsAt;
+  int64_t bytes = 0;
+  /// The keys or the values of a step; for each row its scores, their weights,
+  /// and the factor that rescales its sums; the maxima, then the totals.
+  Value tile, weights, scores, factors, states;
+  /// The first row of the subgroup; the row of this thread, which it shares
+  /// with another one, and the first column of its first chunk.
+  Value warpRow, own, half;
+  Point row;
+
+  /// Two threads share a row and process alternating chunks of it.
+  static constexpr int64_t chunks = step / lanesOfRow / wordElements;
+};
+
 /// Loads this thread's words of a step.
 SmallVector<Value> AttentionEmitter::readLines(const Place &from,
                                                const Lines &lines, Value at) {
@@ -110,191 +149,212 @@ void AttentionEmitter::stageRows(Value shared, int64_t pitch) {
       });
 }
 
-LogicalResult AttentionEmitter::emitByMatrices(const Shares &shares) {
-  if (failed(findSizes()))
-    return failure();
-  OpBuilder::InsertionGuard guard(builder);
-  int64_t depth = attention.depthSize, inner = attention.innerSize;
-  Lines keyLines(attention, attention.key),
-      valueLines(attention, attention.value);
-  int64_t queriesPitch = depth + linePadding, weightsPitch = step + linePadding;
-  int64_t scoresPitch = step + scoresPadding;
-  int64_t tileSize =
-      std::max({blockRows * queriesPitch, keyLines.size(), valueLines.size()});
-  Value blocks = emitter.multiply(
-      emitter.multiply(shares.rowBlocks, count(attention.batch)),
-      shares.splits);
-  int64_t bytes = 0;
-  auto place = [&](int64_t size) {
-    int64_t at = bytes;
-    bytes += llvm::alignTo(size, 16);
-    return at;
-  };
-  int64_t tileAt = place(2 * tileSize);
-  int64_t weightsAt = place(2 * blockRows * weightsPitch);
-  int64_t scoresAt = place(4 * blockRows * scoresPitch);
-  int64_t factorsAt = place(4 * blockRows), statesAt = place(8 * blockRows);
-  int64_t endsAt = place(16);
-  if (failed(begin(blocks, blockThreads, bytes)))
-    return failure();
-  PointEmitter::Scope scope(emitter);
-  locate(shares);
-  limitColumnsOfBlock(blockRows, endsAt);
+Value AttentionEmitter::lineAt(Value line, int64_t pitch, int64_t column) {
+  return emitter.add(emitter.multiply(line, number(pitch)), number(column));
+}
+
+/// Creates the views of shared memory.
+void AttentionEmitter::view(Tiles &tiles) {
   Type f32 = builder.getF32Type();
   Type element = attention.key.elementType();
-  Value tile = viewShared(tileSize, element, tileAt);
-  Value weights = viewShared(blockRows * weightsPitch, element, weightsAt);
-  Value scores = viewShared(blockRows * scoresPitch, f32, scoresAt);
-  Value factors = viewShared(blockRows, f32, factorsAt);
-  Value states = viewShared(2 * blockRows, f32, statesAt);
-  Place keysAt = open(attention.key), valuesAt = open(attention.value);
+  tiles.tile = viewShared(tiles.size, element, tiles.tileAt);
+  tiles.weights =
+      viewShared(blockRows * tiles.weightsPitch, element, tiles.weightsAt);
+  tiles.scores = viewShared(blockRows * tiles.scoresPitch, f32, tiles.scoresAt);
+  tiles.factors = viewShared(blockRows, f32, tiles.factorsAt);
+  tiles.states = viewShared(2 * blockRows, f32, tiles.statesAt);
+}
 
-  SmallVector<Value> carried = readLines(keysAt, keyLines, columnBegin);
-  size_t numWords = carried.size();
-  stageRows(tile, queriesPitch);
+/// Loads the queries of the subgroup as matrices, and the operands of the
+/// thread's row.
+SmallVector<Value> AttentionEmitter::loadQueries(Tiles &tiles) {
+  stageRows(tiles.tile, tiles.queriesPitch);
   gpu::BarrierOp::create(builder, loc);
   Value lane = remainder(thread, 32), warp = divideBy(thread, 32);
-  Value warpRow = emitter.multiply(warp, number(warpRows));
-  auto lineAt = [&](Value line, int64_t pitch, int64_t column = 0) {
-    return emitter.add(emitter.multiply(line, number(pitch)), number(column));
-  };
+  tiles.warpRow = emitter.multiply(warp, number(warpRows));
   SmallVector<Value> queries;
-  for (int64_t k = 0; k < depth; k += matrixSize)
-    queries.push_back(loadMatrix(tile, lineAt(warpRow, queriesPitch, k),
-                                 queriesPitch, MatrixUse::A, false));
-  Value own = emitter.add(warpRow, divideBy(lane, lanesOfRow));
-  Point row = pointOf(clampRow(own));
-  readAhead(row);
+  for (int64_t k = 0; k < attention.depthSize; k += matrixSize)
+    queries.push_back(loadMatrix(tiles.tile,
+                                 lineAt(tiles.warpRow, tiles.queriesPitch, k),
+                                 tiles.queriesPitch, MatrixUse::A, false));
+  tiles.own = emitter.add(tiles.warpRow, divideBy(lane, lanesOfRow));
+  tiles.row = pointOf(clampRow(tiles.own));
+  readAhead(tiles.row);
   gpu::BarrierOp::create(builder, loc);
-
-  // Two threads share a row and process alternating chunks of it.
-  constexpr int64_t chunks = step / lanesOfRow / wordElements;
-  Value half =
+  tiles.half =
       emitter.multiply(remainder(lane, lanesOfRow), number(wordElements));
+  return queries;
+}
+
+/// Multiplies the queries with the keys of a step, and stores the products.
+void AttentionEmitter::storeProducts(const Tiles &tiles, ValueRange queries) {
+  const Lines &keys = tiles.keys;
+  for (int64_t j = 0; j < step; j += matrixSize) {
+    Value product = zeroMatrix();
+    for (auto [k, query] : llvm::enumerate(queries)) {
+      int64_t from = k * matrixSize;
+      Value key = loadMatrix(tiles.tile,
+                             keys.ofColumns ? number(j * keys.pitch() + from)
+                                            : number(from * keys.pitch() + j),
+                             keys.pitch(), MatrixUse::B, keys.ofColumns);
+      product = addProduct(query, key, product);
+    }
+    storeMatrix(product, tiles.scores,
+                lineAt(tiles.warpRow, tiles.scoresPitch, j), tiles.scoresPitch);
+  }
+}
+
+/// Turns the products of the thread's row into weights, and stores these and
+/// the factor that rescales the sums before them. Returns the maximum of the
+/// row and the total of its weights, which were `old` and `total`.
+std::pair<Value, Value> AttentionEmitter::weigh(const Tiles &tiles, Value at,
+                                                Value old, Value total) {
+  Type f32 = builder.getF32Type();
+  Type element = attention.key.elementType();
   auto chunkAt = [&](int64_t i) {
-    return emitter.add(half, number(i * lanesOfRow * wordElements));
+    return emitter.add(tiles.half, number(i * lanesOfRow * wordElements));
   };
-  auto fold = [&](Value value, function_ref<Value(Value, Value)> with) {
-    return with(value, exchange(value, 1));
-  };
-  auto add = [&](Value lhs, Value rhs) -> Value {
-    return arith::AddFOp::create(builder, loc, lhs, rhs);
-  };
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
-  size_t numSums = inner / matrixSize;
-  carried.append(numSums, zeroMatrix());
-  carried.append({least(), zero});
-  carried = emitter.loop(
-      columnBegin, columnEnd, number(step), carried,
-      [&](Value at, ValueRange before) {
-        storeLines(before.take_front(numWords), keyLines, tile);
-        gpu::BarrierOp::create(builder, loc);
-        SmallVector<Value> values = readLines(valuesAt, valueLines, at);
-        for (int64_t j = 0; j < step; j += matrixSize) {
-          Value product = zeroMatrix();
-          for (auto [k, query] : llvm::enumerate(queries)) {
-            int64_t from = k * matrixSize;
-            Value key = loadMatrix(
-                tile,
-                keyLines.ofColumns ? number(j * keyLines.pitch() + from)
-                                   : number(from * keyLines.pitch() + j),
-                keyLines.pitch(), MatrixUse::B, keyLines.ofColumns);
-            product = addProduct(query, key, product);
-          }
-          storeMatrix(product, scores, lineAt(warpRow, scoresPitch, j),
-                      scoresPitch);
-        }
-        gpu::BarrierOp::create(builder, loc);
-        storeLines(values, valueLines, tile);
-        SmallVector<Value> next =
-            readLines(keysAt, keyLines, emitter.add(at, number(step)));
+  Value most, sum, line = lineAt(tiles.own, tiles.scoresPitch);
+  SmallVector<Value> own32;
+  for (int64_t i = 0; i < tiles.chunks; ++i) {
+    Value from = emitter.add(line, chunkAt(i));
+    Value some = load(tiles.scores, from, wordElements);
+    for (int64_t e = 0; e < wordElements; ++e) {
+      Value column = emitter.add(emitter.add(at, chunkAt(i)), number(e));
+      Value value = score(vector::ExtractOp::create(builder, loc, some, e),
+                          tiles.row, column);
+      own32.push_back(value);
+      most = most ? larger(most, value) : value;
+    }
+  }
+  most = larger(most, exchange(most, 1));
+  most = larger(old, most);
+  Value shifted = shift(most), factor = exponential(old, shifted);
+  for (int64_t i = 0; i < tiles.chunks; ++i) {
+    ArrayRef<Value> some =
+        ArrayRef(own32).slice(i * wordElements, wordElements);
+    SmallVector<Value> powers;
+    for (Value value : some) {
+      powers.push_back(exponential(value, shifted));
+      sum = sum ? Value(arith::AddFOp::create(builder, loc, sum, powers.back()))
+                : powers.back();
+    }
+    Value wide = vector::FromElementsOp::create(
+        builder, loc, VectorType::get(wordElements, f32), powers);
+    store(arith::TruncFOp::create(builder, loc,
+                                  VectorType::get(wordElements, element), wide),
+          tiles.weights,
+          emitter.add(lineAt(tiles.own, tiles.weightsPitch), chunkAt(i)));
+  }
+  store(factor, tiles.factors, tiles.own);
+  return {most, math::FmaOp::create(builder, loc, total, factor, sum)};
+}
 
-        Value most, sum, line = lineAt(own, scoresPitch);
-        SmallVector<Value> own32;
-        for (int64_t i = 0; i < chunks; ++i) {
-          Value from = emitter.add(line, chunkAt(i));
-          Value some = load(scores, from, wordElements);
-          for (int64_t e = 0; e < wordElements; ++e) {
-            Value column = emitter.add(emitter.add(at, chunkAt(i)), number(e));
-            Value value = score(
-                vector::ExtractOp::create(builder, loc, some, e), row, column);
-            own32.push_back(value);
-            most = most ? larger(most, value) : value;
-          }
-        }
-        most =
-            fold(most, [&](Value lhs, Value rhs) { return larger(lhs, rhs); });
-        Value old = before[numWords + numSums];
-        most = larger(old, most);
-        Value shifted = shift(most), factor = exponential(old, shifted);
-        for (int64_t i = 0; i < chunks; ++i) {
-          ArrayRef<Value> some =
-              ArrayRef(own32).slice(i * wordElements, wordElements);
-          SmallVector<Value> powers;
-          for (Value value : some) {
-            powers.push_back(exponential(value, shifted));
-            sum = sum ? add(sum, powers.back()) : powers.back();
-          }
-          Value wide = vector::FromElementsOp::create(
-              builder, loc, VectorType::get(wordElements, f32), powers);
-          store(arith::TruncFOp::create(
-                    builder, loc, VectorType::get(wordElements, element), wide),
-                weights, emitter.add(lineAt(own, weightsPitch), chunkAt(i)));
-        }
-        store(factor, factors, own);
-        Value total = math::FmaOp::create(
-            builder, loc, before[numWords + numSums + 1], factor, sum);
-        gpu::BarrierOp::create(builder, loc);
+/// Rescales the sums, and adds the values of a step times their weights.
+SmallVector<Value> AttentionEmitter::mix(const Tiles &tiles, ValueRange sums) {
+  Value scale = loadMatrix(tiles.factors, tiles.warpRow, /*pitch=*/0,
+                           MatrixUse::Sums, /*byColumns=*/true);
+  SmallVector<Value> parts, mixed;
+  for (int64_t k = 0; k < step; k += matrixSize)
+    parts.push_back(loadMatrix(tiles.weights,
+                               lineAt(tiles.warpRow, tiles.weightsPitch, k),
+                               tiles.weightsPitch, MatrixUse::A, false));
+  for (auto [j, before] : llvm::enumerate(sums)) {
+    Value sum = scaleMatrix(before, scale);
+    for (auto [k, part] : llvm::enumerate(parts)) {
+      Value value = loadMatrix(
+          tiles.tile,
+          number(k * matrixSize * tiles.values.pitch() + j * matrixSize),
+          tiles.values.pitch(), MatrixUse::B, /*byColumns=*/false);
+      sum = addProduct(part, value, sum);
+    }
+    mixed.push_back(sum);
+  }
+  return mixed;
+}
 
-        Value scale = loadMatrix(factors, warpRow, /*pitch=*/0, MatrixUse::Sums,
-                                 /*byColumns=*/true);
-        SmallVector<Value> parts;
-        for (int64_t k = 0; k < step; k += matrixSize)
-          parts.push_back(loadMatrix(weights, lineAt(warpRow, weightsPitch, k),
-                                     weightsPitch, MatrixUse::A, false));
-        for (size_t j = 0; j < numSums; ++j) {
-          Value mixed = scaleMatrix(before[numWords + j], scale);
-          for (auto [k, part] : llvm::enumerate(parts)) {
-            Value value = loadMatrix(
-                tile,
-                number(k * matrixSize * valueLines.pitch() + j * matrixSize),
-                valueLines.pitch(), MatrixUse::B, /*byColumns=*/false);
-            mixed = addProduct(part, value, mixed);
-          }
-          next.push_back(mixed);
-        }
-        // The next keys overwrite these values.
-        gpu::BarrierOp::create(builder, loc);
-        next.append({most, total});
-        return next;
-      });
-
-  Value total = fold(carried.back(), add);
-  store(carried[numWords + numSums], states, own);
-  store(total, states, emitter.add(own, number(blockRows)));
+/// Writes the results of the block, through the memory of the scores.
+void AttentionEmitter::handOnMatrices(const Shares &shares, const Tiles &tiles,
+                                      ValueRange sums, Value maximum,
+                                      Value total) {
+  total = arith::AddFOp::create(builder, loc, total, exchange(total, 1));
+  store(maximum, tiles.states, tiles.own);
+  store(total, tiles.states, emitter.add(tiles.own, number(blockRows)));
+  int64_t inner = attention.innerSize;
   for (int64_t from = 0; from < inner; from += step) {
     int64_t size = std::min(step, inner - from);
     if (from)
       gpu::BarrierOp::create(builder, loc);
     for (int64_t j = 0; j < size; j += matrixSize)
-      storeMatrix(carried[numWords + (from + j) / matrixSize], scores,
-                  lineAt(warpRow, scoresPitch, j), scoresPitch);
+      storeMatrix(sums[(from + j) / matrixSize], tiles.scores,
+                  lineAt(tiles.warpRow, tiles.scoresPitch, j),
+                  tiles.scoresPitch);
     gpu::BarrierOp::create(builder, loc);
     handOn(
         shares,
         [&](Value row, Value inner) {
-          Value place = emitter.add(lineAt(row, scoresPitch),
+          Value place = emitter.add(lineAt(row, tiles.scoresPitch),
                                     subtract(inner, number(from)));
-          return load(scores, place, emitter.lanes);
+          return load(tiles.scores, place, emitter.lanes);
         },
         [&](Value row) {
-          Value maximum = memref::LoadOp::create(builder, loc, states, row);
+          Value maximum =
+              memref::LoadOp::create(builder, loc, tiles.states, row);
           Value total = memref::LoadOp::create(
-              builder, loc, states, emitter.add(row, number(blockRows)));
+              builder, loc, tiles.states, emitter.add(row, number(blockRows)));
           return std::pair(maximum, total);
         },
         from, size);
   }
+}
+
+LogicalResult AttentionEmitter::emitByMatrices(const Shares &shares) {
+  if (failed(findSizes()))
+    return failure();
+  OpBuilder::InsertionGuard guard(builder);
+  Tiles tiles(attention);
+  Value blocks = emitter.multiply(
+      emitter.multiply(shares.rowBlocks, count(attention.batch)),
+      shares.splits);
+  if (failed(begin(blocks, blockThreads, tiles.bytes)))
+    return failure();
+  PointEmitter::Scope scope(emitter);
+  locate(shares);
+  limitColumnsOfBlock(blockRows, tiles.endsAt);
+  view(tiles);
+  Place keysAt = open(attention.key), valuesAt = open(attention.value);
+
+  // Loop-carried: the words of the next keys, the sums, and the maximum and the
+  // total of the thread's row.
+  SmallVector<Value> carried = readLines(keysAt, tiles.keys, columnBegin);
+  size_t numWords = carried.size();
+  SmallVector<Value> queries = loadQueries(tiles);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  size_t numSums = attention.innerSize / matrixSize;
+  carried.append(numSums, zeroMatrix());
+  carried.append({least(), zero});
+  carried = emitter.loop(
+      columnBegin, columnEnd, number(step), carried,
+      [&](Value at, ValueRange before) {
+        storeLines(before.take_front(numWords), tiles.keys, tiles.tile);
+        gpu::BarrierOp::create(builder, loc);
+        SmallVector<Value> values = readLines(valuesAt, tiles.values, at);
+        storeProducts(tiles, queries);
+        gpu::BarrierOp::create(builder, loc);
+        storeLines(values, tiles.values, tiles.tile);
+        SmallVector<Value> next =
+            readLines(keysAt, tiles.keys, emitter.add(at, number(step)));
+        auto [maximum, total] =
+            weigh(tiles, at, before[numWords + numSums], before.back());
+        gpu::BarrierOp::create(builder, loc);
+        llvm::append_range(next, mix(tiles, before.slice(numWords, numSums)));
+        // The next keys overwrite these values.
+        gpu::BarrierOp::create(builder, loc);
+        next.append({maximum, total});
+        return next;
+      });
+  handOnMatrices(shares, tiles, ArrayRef(carried).slice(numWords, numSums),
+                 carried[numWords + numSums], carried.back());
   return failure(hasFailed);
 }

@@ -214,15 +214,135 @@ Value AttentionEmitter::pack(Value low, Value high) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
+/// Each thread of a group of four has the same two rows and different columns.
+struct AttentionEmitter::Fragment {
+  Value places[2], column;
+  Point rows[2];
+};
+
+/// Loads the queries of the warp, and the operands of the thread's rows.
+SmallVector<SmallVector<Value>> AttentionEmitter::loadQueries(Value shared,
+                                                              Fragment &own) {
+  int64_t depth = attention.depthSize;
+  Value lane = remainder(thread, 32), warp = divideBy(thread, 32);
+  Value warpRow = emitter.multiply(warp, number(warpRows));
+  SmallVector<SmallVector<Value>> queries;
+  Value line = emitter.add(warpRow, remainder(lane, 16));
+  for (int64_t k = 0; k < depth / 16; ++k) {
+    Value turned = turn(line, emitter.add(number(2 * k), divideBy(lane, 16)),
+                        depth / chunk);
+    queries.push_back(
+        loadMatrices(shared,
+                     emitter.add(emitter.multiply(line, number(depth)),
+                                 emitter.multiply(turned, number(chunk))),
+                     /*transpose=*/false));
+  }
+  own.column = emitter.multiply(remainder(lane, 4), number(2));
+  for (int64_t i : {0, 1}) {
+    own.places[i] =
+        emitter.add(emitter.add(warpRow, divideBy(lane, 4)), number(8 * i));
+    own.rows[i] = pointOf(clampRow(own.places[i]));
+    readAhead(own.rows[i]);
+  }
+  return queries;
+}
+
+/// Combines a value of the four threads that share rows.
+Value AttentionEmitter::combineQuad(Value value,
+                                    function_ref<Value(Value, Value)> with) {
+  for (int64_t mask : {2, 1})
+    value = with(value, exchange(value, mask));
+  return value;
+}
+
+/// Turns the products of a step into weights. `before` has the maxima of both
+/// rows, then the totals; `state` gets those after the step, and `factors` what
+/// rescales the sums of before.
+void AttentionEmitter::weigh(const Fragment &own, Value at,
+                             MutableArrayRef<Value> scores, ValueRange before,
+                             SmallVectorImpl<Value> &state,
+                             SmallVectorImpl<Value> &factors) {
+  state.resize(4);
+  factors.resize(2);
+  for (auto [place, value] : llvm::enumerate(scores)) {
+    Value columnAt = emitter.add(emitter.add(at, own.column),
+                                 number(place / 4 * 8 + place % 2));
+    value = score(value, own.rows[place / 2 % 2], columnAt);
+  }
+  for (int64_t row : {0, 1}) {
+    Value most;
+    for (int64_t i = 2 * row; i < step / 2; i += 4)
+      for (int64_t part : {0, 1})
+        most = most ? larger(most, scores[i + part]) : scores[i + part];
+    most = combineQuad(most,
+                       [&](Value lhs, Value rhs) { return larger(lhs, rhs); });
+    most = larger(before[row], most);
+    Value shifted = shift(most);
+    factors[row] = exponential(before[row], shifted);
+    state[row] = most;
+    Value total =
+        arith::MulFOp::create(builder, loc, before[2 + row], factors[row]);
+    for (int64_t i = 2 * row; i < step / 2; i += 4)
+      for (int64_t part : {0, 1}) {
+        Value &weight = scores[i + part];
+        weight = exponential(weight, shifted);
+        total = arith::AddFOp::create(builder, loc, total, weight);
+      }
+    state[2 + row] = total;
+  }
+}
+
+/// Writes the results of the block, row by row through shared memory.
+/// `carried`: the sums, then the maxima and the totals of both rows.
+void AttentionEmitter::handOnFragments(const Shares &shares,
+                                       const Fragment &own,
+                                       ValueRange carried) {
+  int64_t pitch = attention.innerSize + linePadding;
+  int64_t numSums = attention.innerSize / 8 * 4;
+  Type f32 = builder.getF32Type();
+  Value stored = viewShared(blockRows * pitch, f32);
+  Value states = viewShared(2 * blockRows, f32, 4 * blockRows * pitch);
+  for (int64_t row : {0, 1}) {
+    for (int64_t i = 2 * row; i < numSums; i += 4) {
+      Value pair = vector::FromElementsOp::create(
+          builder, loc, VectorType::get(2, f32),
+          ValueRange{carried[i], carried[i + 1]});
+      store(pair, stored,
+            emitter.add(emitter.multiply(own.places[row], number(pitch)),
+                        emitter.add(own.column, number(i / 4 * 8))));
+    }
+    Value total =
+        combineQuad(carried[numSums + 2 + row], [&](Value lhs, Value rhs) {
+          return arith::AddFOp::create(builder, loc, lhs, rhs);
+        });
+    store(carried[numSums + row], states, own.places[row]);
+    store(total, states, emitter.add(own.places[row], number(blockRows)));
+  }
+  gpu::BarrierOp::create(builder, loc);
+  handOn(
+      shares,
+      [&](Value row, Value inner) {
+        return load(stored,
+                    emitter.add(emitter.multiply(row, number(pitch)), inner),
+                    emitter.lanes);
+      },
+      [&](Value row) {
+        Value maximum = memref::LoadOp::create(builder, loc, states, row);
+        Value total = memref::LoadOp::create(
+            builder, loc, states, emitter.add(row, number(blockRows)));
+        return std::pair(maximum, total);
+      });
+}
+
 LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
   if (failed(findSizes()))
     return failure();
   OpBuilder::InsertionGuard guard(builder);
   int64_t depth = attention.depthSize, inner = attention.innerSize;
   int64_t queriesSize = blockRows * depth, stageSize = step * (depth + inner);
-  int64_t pitch = inner + linePadding;
   int64_t copied = queriesSize + 2 * stageSize;
-  int64_t bytes = std::max(2 * copied, 4 * blockRows * (pitch + 2));
+  int64_t bytes =
+      std::max(2 * copied, 4 * blockRows * (inner + linePadding + 2));
   Value blocks = emitter.multiply(
       emitter.multiply(shares.rowBlocks, count(attention.batch)),
       shares.splits);
@@ -244,28 +364,8 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
   stageQueries(shared, 0);
   gpu::BarrierOp::create(builder, loc);
 
-  Value lane = remainder(thread, 32), warp = divideBy(thread, 32);
-  Value warpRow = emitter.multiply(warp, number(warpRows));
-  SmallVector<SmallVector<Value>> queries;
-  Value line = emitter.add(warpRow, remainder(lane, 16));
-  for (int64_t k = 0; k < depth / 16; ++k) {
-    Value turned = turn(line, emitter.add(number(2 * k), divideBy(lane, 16)),
-                        depth / chunk);
-    queries.push_back(
-        loadMatrices(shared,
-                     emitter.add(emitter.multiply(line, number(depth)),
-                                 emitter.multiply(turned, number(chunk))),
-                     /*transpose=*/false));
-  }
-  // Each thread of a group of four has the same two rows and different columns.
-  Value places[2], column = emitter.multiply(remainder(lane, 4), number(2));
-  Point rows[2];
-  for (int64_t i : {0, 1}) {
-    places[i] =
-        emitter.add(emitter.add(warpRow, divideBy(lane, 4)), number(8 * i));
-    rows[i] = pointOf(clampRow(places[i]));
-    readAhead(rows[i]);
-  }
+  Fragment own;
+  SmallVector<SmallVector<Value>> queries = loadQueries(shared, own);
 
   // Loop-carried: sums, maxima and totals of both rows, and the offset of this
   // step's copies.
@@ -274,11 +374,6 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
   int64_t numSums = inner / 8 * 4;
   SmallVector<Value> carried(numSums, zero);
   carried.append({least(), least(), zero, zero, number(queriesSize)});
-  auto fold = [&](Value value, function_ref<Value(Value, Value)> with) {
-    for (int64_t mask : {2, 1})
-      value = with(value, exchange(value, mask));
-    return value;
-  };
   carried = emitter.loop(
       columnBegin, columnEnd, number(step), carried,
       [&](Value at, ValueRange before) {
@@ -289,33 +384,8 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
         NVVM::CpAsyncWaitGroupOp::create(builder, loc, 1);
         gpu::BarrierOp::create(builder, loc);
         SmallVector<Value> scores = multiplyKeys(queries, shared, base);
-        SmallVector<Value> state(4), factors(2);
-        for (auto [place, value] : llvm::enumerate(scores)) {
-          Value columnAt = emitter.add(emitter.add(at, column),
-                                       number(place / 4 * 8 + place % 2));
-          value = score(value, rows[place / 2 % 2], columnAt);
-        }
-        for (int64_t row : {0, 1}) {
-          Value most;
-          for (int64_t i = 2 * row; i < step / 2; i += 4)
-            for (int64_t part : {0, 1})
-              most = most ? larger(most, scores[i + part]) : scores[i + part];
-          most = fold(most,
-                      [&](Value lhs, Value rhs) { return larger(lhs, rhs); });
-          most = larger(before[numSums + row], most);
-          Value shifted = shift(most);
-          factors[row] = exponential(before[numSums + row], shifted);
-          state[row] = most;
-          Value total = arith::MulFOp::create(
-              builder, loc, before[numSums + 2 + row], factors[row]);
-          for (int64_t i = 2 * row; i < step / 2; i += 4)
-            for (int64_t part : {0, 1}) {
-              Value &weight = scores[i + part];
-              weight = exponential(weight, shifted);
-              total = arith::AddFOp::create(builder, loc, total, weight);
-            }
-          state[2 + row] = total;
-        }
+        SmallVector<Value> state, factors;
+        weigh(own, at, scores, before.slice(numSums, 4), state, factors);
         SmallVector<Value> weights, sums;
         for (int64_t i = 0; i < step / 2; i += 2)
           weights.push_back(pack(scores[i], scores[i + 1]));
@@ -331,40 +401,8 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
         return after;
       });
 
-  // Write the sums to shared memory, row by row.
   NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
   gpu::BarrierOp::create(builder, loc);
-  Type f32 = builder.getF32Type();
-  Value stored = viewShared(blockRows * pitch, f32);
-  Value states = viewShared(2 * blockRows, f32, 4 * blockRows * pitch);
-  for (int64_t row : {0, 1}) {
-    for (int64_t i = 2 * row; i < numSums; i += 4) {
-      Value pair = vector::FromElementsOp::create(
-          builder, loc, VectorType::get(2, f32),
-          ValueRange{carried[i], carried[i + 1]});
-      store(pair, stored,
-            emitter.add(emitter.multiply(places[row], number(pitch)),
-                        emitter.add(column, number(i / 4 * 8))));
-    }
-    Value total = fold(carried[numSums + 2 + row], [&](Value lhs, Value rhs) {
-      return arith::AddFOp::create(builder, loc, lhs, rhs);
-    });
-    store(carried[numSums + row], states, places[row]);
-    store(total, states, emitter.add(places[row], number(blockRows)));
-  }
-  gpu::BarrierOp::create(builder, loc);
-  handOn(
-      shares,
-      [&](Value row, Value inner) {
-        return load(stored,
-                    emitter.add(emitter.multiply(row, number(pitch)), inner),
-                    emitter.lanes);
-      },
-      [&](Value row) {
-        Value maximum = memref::LoadOp::create(builder, loc, states, row);
-        Value total = memref::LoadOp::create(
-            builder, loc, states, emitter.add(row, number(blockRows)));
-        return std::pair(maximum, total);
-      });
+  handOnFragments(shares, own, carried);
   return failure(hasFailed);
 }

@@ -162,12 +162,31 @@ private:
   SmallVector<Value> mix(ValueRange weights, Value shared, Value base,
                          ValueRange sums);
   Value pack(Value low, Value high);
+  /// The two rows of a thread, and the first of its columns.
+  struct Fragment;
+  SmallVector<SmallVector<Value>> loadQueries(Value shared, Fragment &own);
+  Value combineQuad(Value value, function_ref<Value(Value, Value)> with);
+  void weigh(const Fragment &own, Value at, MutableArrayRef<Value> scores,
+             ValueRange before, SmallVectorImpl<Value> &state,
+             SmallVectorImpl<Value> &factors);
+  void handOnFragments(const Shares &shares, const Fragment &own,
+                       ValueRange carried);
 
   // With cooperative matrices.
   struct Lines;
   SmallVector<Value> readLines(const Place &from, const Lines &lines, Value at);
   void storeLines(ValueRange words, const Lines &lines, Value shared);
   void stageRows(Value shared, int64_t pitch);
+  struct Tiles;
+  Value lineAt(Value line, int64_t pitch, int64_t column = 0);
+  void view(Tiles &tiles);
+  SmallVector<Value> loadQueries(Tiles &tiles);
+  void storeProducts(const Tiles &tiles, ValueRange queries);
+  std::pair<Value, Value> weigh(const Tiles &tiles, Value at, Value old,
+                                Value total);
+  SmallVector<Value> mix(const Tiles &tiles, ValueRange sums);
+  void handOnMatrices(const Shares &shares, const Tiles &tiles, ValueRange sums,
+                      Value maximum, Value total);
 
   const Attention &attention;
   Value split, rowBegin, columnBegin, columnEnd, block;
