@@ -28,15 +28,14 @@
 #include "Transforms/Legalize/Passes.h"
 #include "Transforms/Legalize/PurityLoss.h"
 #include "Transforms/Legalize/Registry.h"
+#include "Transforms/Legalize/SizeChecks.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
-#include "Transforms/SymArithmetic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::relax {
@@ -92,17 +91,6 @@ bool isKept(Operation *op) {
          isa<AllocStorageOp, TensorFromStorageOp, KillOp>(op);
 }
 
-/// The declared bound, as text, that would prove a comparison; empty unless it
-/// is about a single symbol.
-std::string getSufficientBound(const Guard::Comparison &comparison) {
-  bool isStrict = comparison.predicate == arith::CmpIPredicate::slt;
-  if (!isStrict && comparison.predicate != arith::CmpIPredicate::sle)
-    return {};
-  SymBuilder math(comparison.lhs.getContext());
-  return relax::getSufficientBound(math.linear({comparison.rhs, comparison.lhs},
-                                               {1, -1}, isStrict ? -1 : 0));
-}
-
 class FunctionLegalizer {
 public:
   FunctionLegalizer(FuncOp function, const KernelRegistry &registry,
@@ -121,7 +109,7 @@ public:
         return failure();
     return success();
   }
-  bool hasGuards() const { return guarded; }
+  bool hasGuards() const { return checks.any(); }
 
 private:
   LogicalResult visit(Operation *op) {
@@ -153,7 +141,7 @@ private:
       return success();
     }
     if (isa<BroadcastToOp>(op))
-      checkSizes(op, op->getResult(0).getType());
+      checks.addForResult(op, op->getResult(0).getType());
     KernelBuilder kernel(op, [&](Value operand) { return getNumber(operand); });
     if (failed((*build)(op, kernel)))
       return refuse(op, kernel.getReason());
@@ -195,8 +183,9 @@ private:
     replace(counter, kernel);
     SymExprAttr zero = SymBuilder(context).constant(0);
     for (SymExprAttr error : ArrayRef(symbols).drop_front(counts.sizes))
-      check(op, {{{arith::CmpIPredicate::eq, error, zero}}, counts.message},
-            /*shows=*/false);
+      checks.add(op,
+                 {{{arith::CmpIPredicate::eq, error, zero}}, counts.message},
+                 /*shows=*/false);
     // The dimensions that deduction leaves open become the symbols, in order.
     for (Type &type : types) {
       auto tensor = cast<RankedTensorType>(type);
@@ -276,7 +265,7 @@ private:
       func::FuncOp program = kernel.finish();
       OpBuilder builder(op);
       for (const Guard &guard : kernel.getGuards())
-        check(op, guard);
+        checks.add(op, guard);
       ArrayRef<SymExprAttr> syms = kernel.getSymArguments();
       auto call = CallTIROp::create(builder, op->getLoc(),
                                     TypeRange(ValueRange(computed)),
@@ -361,14 +350,14 @@ private:
     SymBuilder math(op->getContext());
     auto requireEqual = [&](SymExprAttr lhs, SymExprAttr rhs, StringRef text) {
       if (lhs && rhs && !prover.provedEqual(lhs, rhs))
-        check(op, {{{arith::CmpIPredicate::eq, lhs, rhs}}, text.str()});
+        checks.add(op, {{{arith::CmpIPredicate::eq, lhs, rhs}}, text.str()});
     };
     if (auto squeeze = dyn_cast<SqueezeOp>(op))
       for (int64_t axis : squeeze.getAxis().value_or(ArrayRef<int64_t>()))
         requireEqual(fromDims[axis < 0 ? axis + fromDims.size() : axis],
                      math.constant(1), "squeezed dimensions must be 1");
     if (isa<ReshapeOp>(op)) {
-      checkSizes(op, type);
+      checks.addForResult(op, type);
       requireEqual(countElements(math, fromDims), countElements(math, dims),
                    "reshape must keep the number of elements");
     }
@@ -377,19 +366,6 @@ private:
         builder.getArrayAttr(SmallVector<Attribute>(dims.begin(), dims.end())));
     op->replaceAllUsesWith(reshape);
     op->erase();
-  }
-
-  /// Checks that requested dimensions are nonnegative.
-  void checkSizes(Operation *op, Type type) {
-    Prover prover(op->getContext(), SymbolFacts::at(op));
-    SymExprAttr zero = SymBuilder(op->getContext()).constant(0);
-    for (auto [index, dim] :
-         llvm::enumerate(getSymDims(cast<RankedTensorType>(type))))
-      if (prover.lessEqual(zero, dim) != Truth::Yes)
-        check(op, {{{arith::CmpIPredicate::sle, zero, dim}},
-                   ("dimension " + Twine(index) +
-                    " of the result must not be negative")
-                       .str()});
   }
 
   /// Replaces a copy by a call of the runtime's copy function.
@@ -403,48 +379,6 @@ private:
     op->erase();
   }
 
-  /// Emits an assertion whose message names the op and the sizes, and for a
-  /// single size its required value. The lowering adds the function's name.
-  void check(Operation *op, const Guard &guard, bool shows = true) {
-    OpBuilder builder(op);
-    Location loc = op->getLoc();
-    auto value = [&](SymExprAttr expr) {
-      return SymOp::create(builder, loc, expr).getResult();
-    };
-    Value holds;
-    for (const Guard::Comparison &comparison : guard.anyOf) {
-      Value one =
-          arith::CmpIOp::create(builder, loc, comparison.predicate,
-                                value(comparison.lhs), value(comparison.rhs));
-      holds = holds ? arith::OrIOp::create(builder, loc, holds, one) : one;
-    }
-    std::string message;
-    llvm::raw_string_ostream text(message);
-    text << op->getName().stripDialect() << ": " << guard.message;
-    llvm::SmallSetVector<SymExprAttr, 4> sizes;
-    for (const Guard::Comparison &comparison : guard.anyOf)
-      for (SymExprAttr expr : {comparison.lhs, comparison.rhs})
-        if (shows && !expr.isConstant())
-          sizes.insert(expr);
-    Value shown[2];
-    for (auto [index, expr] :
-         llvm::enumerate(sizes.getArrayRef().take_front(2))) {
-      text << (index ? ", " : ": ") << expr.str() << " = %" << index;
-      shown[index] = value(expr);
-    }
-    const Guard::Comparison &first = guard.anyOf.front();
-    if (shows && guard.anyOf.size() == 1 && sizes.size() == 1 &&
-        first.predicate == arith::CmpIPredicate::eq)
-      text << ", expected "
-           << (first.lhs.isConstant() ? first.lhs : first.rhs).str();
-    if (shows && guard.anyOf.size() == 1)
-      if (std::string bound = getSufficientBound(first); !bound.empty())
-        text << "; declare " << bound << " to remove this check";
-    AssertOp::create(builder, loc, holds, builder.getStringAttr(message),
-                     shown[0], shown[1]);
-    guarded = true;
-  }
-
   FuncOp function;
   const KernelRegistry &registry;
   KernelTable &kernels;
@@ -452,7 +386,7 @@ private:
   FreshSymbols fresh;
   DenseMap<Value, Attribute> numbers;
   DenseMap<Value, Value> namedValues;
-  bool guarded = false;
+  SizeChecks checks;
 };
 
 struct Legalize : relax::impl::LegalizePassBase<Legalize> {
