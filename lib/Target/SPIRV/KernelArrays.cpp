@@ -91,7 +91,7 @@ FailureOr<KernelEmitter::Buffer> KernelEmitter::viewWords(memref::ViewOp view,
                                                           int64_t byte) {
   MemRefType type = view.getType();
   int64_t bytes = bytesOf(memoryType(type.getElementType()));
-  if (!words) {
+  if (!sharedWords) {
     int64_t end = 0;
     kernel.walk([&](memref::ViewOp other) {
       MemRefType of = other.getType();
@@ -105,11 +105,11 @@ FailureOr<KernelEmitter::Buffer> KernelEmitter::viewWords(memref::ViewOp view,
         allocateArray(array, StorageClass::Workgroup, /*asVectors=*/true);
     if (failed(all))
       return failure();
-    words = all->base;
+    sharedWords = all->base;
   }
   Buffer buffer;
   buffer.type = MemRefType::get(type.getShape(), type.getElementType());
-  buffer.base = words;
+  buffer.base = sharedWords;
   buffer.perVector = 16 / bytes;
   buffer.first = byte / bytes;
   return buffer;

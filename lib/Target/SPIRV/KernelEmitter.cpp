@@ -154,12 +154,9 @@ LogicalResult KernelEmitter::emitGPU(Operation &op) {
   }
   if (auto id = dyn_cast<gpu::BlockIdOp>(op)) {
     Value number = builtinWord(spirv::BuiltIn::WorkgroupId, dimension(id));
-    if (dimension(id) == 0) {
-      if (!firstBlock)
-        firstBlock = makePlace();
-      number = add(number, convertInt(firstBlock->getResult(0),
-                                      number.getType(), /*isSigned=*/false));
-    }
+    if (dimension(id) == 0)
+      number = add(number, convertInt(words.firstBlock(), number.getType(),
+                                      /*isSigned=*/false));
     bind(id, {convertInt(number, indexType(), /*isSigned=*/false)});
     return success();
   }
@@ -342,7 +339,7 @@ FailureOr<spirv::ModuleOp> KernelEmitter::emit(Block *body, StringRef name) {
     module.erase();
     return failure();
   }
-  if (waits)
+  if (words.waits())
     countBlock();
   spirv::ReturnOp::create(builder);
   placeParameters();

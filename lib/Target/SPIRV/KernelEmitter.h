@@ -39,7 +39,7 @@
 #ifndef RELAX_TARGET_SPIRV_KERNELEMITTER_H
 #define RELAX_TARGET_SPIRV_KERNELEMITTER_H
 
-#include "Runtime/Vulkan/VulkanImage.h"
+#include "Target/SPIRV/LaunchWords.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -47,7 +47,6 @@
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/MapVector.h"
 
 #include <map>
 
@@ -70,18 +69,12 @@ public:
   FailureOr<spirv::ModuleOp> emit(Block *body, StringRef name);
 
   /// The words of the launch that the kernel reads.
-  ArrayRef<int64_t> getParameters() const { return parameters; }
-  /// Indices of the parameters that are pointers of bound buffers.
-  SmallVector<int64_t> getBindings() const;
-  /// Indices of the parameters that are neither pointers nor scalars.
-  SmallVector<int64_t> getNarrow() const;
+  const LaunchWords &getWords() const { return words; }
   /// Shared memory per block, in bytes.
   int64_t getSharedBytes() const { return sharedBytes; }
   /// Threads per block, and the subgroup size (0: unused).
   int64_t getThreads();
   int64_t getSubgroup() const { return subgroup; }
-  /// Words before the parameters.
-  int64_t getHeadWords() const { return waits ? relax_rt::kWaitingWords : 1; }
 
 private:
   using Values = SmallVector<Value, 1>;
@@ -138,10 +131,9 @@ private:
 
   // KernelParameters.cpp
   void bindArguments();
-  Value parameter(int64_t word);
+  Value parameter(int64_t word) { return words.parameter(word); }
   /// All 64 bits of a parameter.
   Value wholeParameter(int64_t word);
-  Operation *makePlace();
   void placeParameters();
   /// A pointer to an element of a bound buffer, viewed as an array.
   Value boundElement(int64_t binding, Value at, Type type);
@@ -246,31 +238,19 @@ private:
   spirv::FuncOp function;
   DenseMap<Value, Values> values;
   DenseMap<Value, Buffer> buffers;
-  /// Parameters, and placeholder ops for each of them (and for the index of the
-  /// first block) until all are known.
-  SmallVector<int64_t> parameters;
-  /// For each descriptor, the word of the buffer's pointer.
-  SmallVector<int64_t> bindings;
-  SmallVector<Operation *> places;
-  /// Words that are scalars.
-  DenseSet<int64_t> numbers;
-  /// If narrow, placeholders for the upper halves of some words.
-  llvm::MapVector<int64_t, Operation *> upperPlaces;
-  Operation *firstBlock = nullptr;
-  /// If the kernel waits, placeholders for the words before its parameters.
-  Operation *head[relax_rt::kWaitingWords] = {};
+  LaunchWords words{builder, function, indexType()};
   llvm::StringMap<spirv::GlobalVariableOp> globals;
   /// The last 64-bit division, since quotient and remainder are often needed
   /// for the same operands: block, operands, signedness.
   std::tuple<Block *, Value, Value, bool> lastDivided;
   Division lastDivision;
   /// The shared memory of the launch, if it is one array of vectors of words.
-  Value words;
+  Value sharedWords;
   std::optional<bool> isOfWords;
   /// The parts of shared memory that are separate arrays.
   std::map<std::pair<int64_t, const void *>, Buffer> views;
   int64_t sharedBytes = 0, subgroup = 0;
-  bool hasFailed = false, hasMatrices = false, waits = false;
+  bool hasFailed = false, hasMatrices = false;
 };
 
 } // namespace mlir::relax

@@ -24,11 +24,8 @@ Value KernelEmitter::baseOf(Buffer &buffer) {
     return buffer.base;
   int64_t pointer = buffer.word + 1; // use the aligned pointer
   buffer.base = parameter(pointer);
-  if (isBound) {
-    buffer.binding = llvm::find(bindings, pointer) - bindings.begin();
-    if (buffer.binding == static_cast<int64_t>(bindings.size()))
-      bindings.push_back(pointer);
-  }
+  if (isBound)
+    buffer.binding = words.bind(pointer);
   return buffer.base;
 }
 

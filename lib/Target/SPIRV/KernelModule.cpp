@@ -126,7 +126,7 @@ void KernelEmitter::finish(StringRef entry) {
   MLIRContext *context = builder.getContext();
   SmallVector<spirv::Capability> capabilities = findCapabilities(module);
   SmallVector<spirv::Extension> extensions;
-  if (waits) {
+  if (words.waits()) {
     capabilities.push_back(spirv::Capability::VulkanMemoryModel);
     capabilities.push_back(spirv::Capability::VulkanMemoryModelDeviceScope);
   }
@@ -140,9 +140,9 @@ void KernelEmitter::finish(StringRef entry) {
   module.setVceTripleAttr(spirv::VerCapExtAttr::get(
       hasMatrices ? spirv::Version::V_1_6 : spirv::Version::V_1_5, capabilities,
       extensions, context));
-  if (hasMatrices || waits) {
+  if (hasMatrices || words.waits()) {
     module.setMemoryModel(spirv::MemoryModel::Vulkan);
-    shareMemory(module, waits);
+    shareMemory(module, words.waits());
   }
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Attribute> interface;

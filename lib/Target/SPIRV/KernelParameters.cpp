@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The words that a kernel reads are only known once all of it is emitted; until
-// then, a placeholder op stands for each word.
+// Reads the words of the launch where the launch passes them: as push constants
+// or, if there are too many, in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,43 +15,25 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-Operation *KernelEmitter::makePlace() {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(function.getBody().front().getTerminator());
-  return UnrealizedConversionCastOp::create(builder, TypeRange(indexType()),
-                                            ValueRange());
-}
-
-Value KernelEmitter::parameter(int64_t word) {
-  auto *found = llvm::find(parameters, word);
-  if (found != parameters.end())
-    return places[found - parameters.begin()]->getResult(0);
-  parameters.push_back(word);
-  places.push_back(makePlace());
-  return places.back()->getResult(0);
-}
-
 Value KernelEmitter::wholeParameter(int64_t word) {
   Value lower = parameter(word);
   if (!isNarrow)
     return lower;
-  Operation *&place = upperPlaces[word];
-  if (!place)
-    place = makePlace();
+  Value upper = words.upperHalf(word);
   Type i64 = builder.getI64Type();
   auto widen = [&](Value half) {
     return spirv::UConvertOp::create(builder, i64, half);
   };
   return spirv::BitwiseOrOp::create(
       builder, i64,
-      spirv::ShiftLeftLogicalOp::create(
-          builder, i64, widen(place->getResult(0)), number(32, i64)),
+      spirv::ShiftLeftLogicalOp::create(builder, i64, widen(upper),
+                                        number(32, i64)),
       widen(lower));
 }
 
 void KernelEmitter::placeParameters() {
-  int64_t count = static_cast<int64_t>(parameters.size());
-  int64_t before = getHeadWords();
+  int64_t count = words.getParameters().size();
+  int64_t before = words.getHeadWords();
   bool inMemory = before + count > maxPushed;
   // If narrow, a word consists of two halves, the lower one first.
   int64_t parts = isNarrow ? 2 : 1;
@@ -65,7 +47,7 @@ void KernelEmitter::placeParameters() {
       spirv::StructType::StructDecorationInfo(spirv::Decoration::Block,
                                               builder.getUnitAttr()));
   auto pushed = spirv::StorageClass::PushConstant;
-  if (places.empty() && !firstBlock && !waits)
+  if (words.isEmpty())
     return;
   builder.setInsertionPoint(function.getBody().front().getTerminator());
   Value all = global("parameters", spirv::PointerType::get(block, pushed));
@@ -74,45 +56,31 @@ void KernelEmitter::placeParameters() {
     return read(spirv::AccessChainOp::create(
         builder, pointer, all, ValueRange(word(parts * number + part))));
   };
-  auto replace = [](Operation *place, Value value) {
-    place->getResult(0).replaceAllUsesWith(value);
-    place->erase();
-  };
-  if (firstBlock) // its users only need 32 bits
-    replace(firstBlock, readPushed(0));
-  if (waits)
-    for (auto [number, place] : llvm::enumerate(head))
-      replace(place, readPushed(number));
   Value memory;
-  auto replaceBy = [&](Operation *place, int64_t number, int64_t part) {
-    Value value;
-    if (!inMemory) {
-      value = readPushed(before + number, part);
-    } else if (isBound) {
+  auto readParameter = [&](int64_t number, int64_t part) -> Value {
+    if (!inMemory)
+      return readPushed(before + number, part);
+    if (isBound) {
       if (!memory)
         memory = multiply(readPushed(before), parts);
-      int64_t last = static_cast<int64_t>(bindings.size());
-      value = read(boundElement(last, add(memory, index(parts * number + part)),
-                                indexType()));
-    } else {
-      if (!memory)
-        memory = readPushed(before);
-      auto pointer = spirv::PointerType::get(
-          builder.getI64Type(), spirv::StorageClass::PhysicalStorageBuffer);
-      value = spirv::LoadOp::create(
-          builder,
-          spirv::ConvertUToPtrOp::create(builder, pointer,
-                                         add(memory, index(8 * number))),
-          spirv::MemoryAccessAttr::get(builder.getContext(),
-                                       spirv::MemoryAccess::Aligned),
-          builder.getI32IntegerAttr(8));
+      int64_t last = words.getNumBindings();
+      return read(boundElement(last, add(memory, index(parts * number + part)),
+                               indexType()));
     }
-    replace(place, value);
+    if (!memory)
+      memory = readPushed(before);
+    auto pointer = spirv::PointerType::get(
+        builder.getI64Type(), spirv::StorageClass::PhysicalStorageBuffer);
+    return spirv::LoadOp::create(
+        builder,
+        spirv::ConvertUToPtrOp::create(builder, pointer,
+                                       add(memory, index(8 * number))),
+        spirv::MemoryAccessAttr::get(builder.getContext(),
+                                     spirv::MemoryAccess::Aligned),
+        builder.getI32IntegerAttr(8));
   };
-  for (auto [word, place] : upperPlaces)
-    replaceBy(place, llvm::find(parameters, word) - parameters.begin(), 1);
-  for (auto [number, place] : llvm::enumerate(places))
-    replaceBy(place, number, 0);
+  words.replace([&](int64_t number) { return readPushed(number); },
+                readParameter);
 }
 
 void KernelEmitter::bindArguments() {
@@ -135,7 +103,7 @@ void KernelEmitter::bindArguments() {
     }
     Type own = typeOf(type);
     if (!type.isIndex())
-      numbers.insert(word);
+      words.noteScalar(word);
     Value value = own.getIntOrFloatBitWidth() > 32 ? wholeParameter(word)
                                                    : parameter(word);
     if (own.isInteger())
@@ -179,18 +147,4 @@ Value KernelEmitter::boundElement(int64_t binding, Value at, Type type) {
   return spirv::AccessChainOp::create(builder,
                                       spirv::PointerType::get(type, storage),
                                       all, ValueRange{word(0), place});
-}
-
-SmallVector<int64_t> KernelEmitter::getBindings() const {
-  return llvm::map_to_vector(bindings, [&](int64_t word) -> int64_t {
-    return llvm::find(parameters, word) - parameters.begin();
-  });
-}
-
-SmallVector<int64_t> KernelEmitter::getNarrow() const {
-  SmallVector<int64_t> found;
-  for (auto [position, word] : llvm::enumerate(parameters))
-    if (!numbers.contains(word) && !llvm::is_contained(bindings, word))
-      found.push_back(position);
-  return found;
 }

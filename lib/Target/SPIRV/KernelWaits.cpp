@@ -58,16 +58,13 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
     return op->emitOpError(
         "waits for other launches by buffer addresses, which "
         "the device lacks");
-  if (!waits)
-    for (Operation *&place : head)
-      place = makePlace();
-  waits = true;
+  words.requestHead();
   Location loc = builder.getLoc();
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  Value upper = spirv::ShiftRightLogicalOp::create(
-      builder, i64, head[0]->getResult(0), index(32));
+  Value upper = spirv::ShiftRightLogicalOp::create(builder, i64, words.head(0),
+                                                   index(32));
   Value awaited = spirv::UConvertOp::create(builder, i32, upper);
-  Value counter = wordAt(head[2]->getResult(0));
+  Value counter = wordAt(words.head(2));
   SmallVector<Value> variables = makeVariables({i32, i32});
   Value looks = variables[0], last = variables[1];
   auto lookUntilAllCame = [&] {
@@ -95,7 +92,7 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
     emitSelection(spirv::ULessThanOp::create(builder, read(last), awaited),
                   [&] {
                     spirv::StoreOp::create(
-                        builder, wordAt(head[3]->getResult(0)), word(1),
+                        builder, wordAt(words.head(3)), word(1),
                         spirv::MemoryAccessAttr::get(
                             builder.getContext(), spirv::MemoryAccess::Aligned),
                         builder.getI32IntegerAttr(4));
@@ -110,7 +107,7 @@ LogicalResult KernelEmitter::emitWait(Operation *op) {
 
 void KernelEmitter::countBlock() {
   Location loc = builder.getLoc();
-  Value address = head[1]->getResult(0);
+  Value address = words.head(1);
   emitSelection(spirv::INotEqualOp::create(builder, address, index(0)), [&] {
     waitForThreads();
     emitSelection(isFirstThread(), [&] {

@@ -134,25 +134,27 @@ struct LowerKernels : relax::impl::LowerKernelsPassBase<LowerKernels> {
           emitter.emit(module.getBody(), getSPIRVName(kernel.getName()));
       if (failed(made))
         return signalPassFailure();
-      (*made)->setAttr(kParametersAttr,
-                       builder.getDenseI64ArrayAttr(emitter.getParameters()));
+      (*made)->setAttr(
+          kParametersAttr,
+          builder.getDenseI64ArrayAttr(emitter.getWords().getParameters()));
       (*made)->setAttr(kBlockAttr,
                        builder.getDenseI64ArrayAttr({emitter.getSharedBytes(),
                                                      emitter.getThreads(),
                                                      emitter.getSubgroup()}));
-      (*made)->setAttr(kPushedAttr, builder.getDenseI64ArrayAttr(
-                                        {emitter.getHeadWords(), pushed}));
+      (*made)->setAttr(kPushedAttr,
+                       builder.getDenseI64ArrayAttr(
+                           {emitter.getWords().getHeadWords(), pushed}));
       if (auto strided =
               kernel->getAttrOfType<FlatSymbolRefAttr>(kGridStrideAttr))
         (*made)->setAttr(kGridStrideAttr,
                          FlatSymbolRefAttr::get(
                              &getContext(), getSPIRVName(strided.getValue())));
       if (narrow)
-        (*made)->setAttr(kNarrowAttr,
-                         builder.getDenseI64ArrayAttr(emitter.getNarrow()));
+        (*made)->setAttr(kNarrowAttr, builder.getDenseI64ArrayAttr(
+                                          emitter.getWords().getNarrow()));
       if (bound || narrow)
-        (*made)->setAttr(kBindingsAttr,
-                         builder.getDenseI64ArrayAttr(emitter.getBindings()));
+        (*made)->setAttr(kBindingsAttr, builder.getDenseI64ArrayAttr(
+                                            emitter.getWords().getBindings()));
     }
   }
 };
