@@ -81,7 +81,7 @@ def meet(first: Runs, second: Runs) -> bool:
 
 
 def read(session: InferenceSession, line: Image.Image) -> str:
-    """The text of a line: the likeliest sign at each place, once for each run of equal ones; 0 is no sign."""
+    """The text of a line: the likeliest sign at each place, once for each run of equal ones; 0 is not a sign."""
     width = max(8, round(line.width * HEIGHT / line.height))
     (likely,) = session.run(None, {session.get_inputs()[0].name: tensor(line.resize((width, HEIGHT)))})
     signs = ["", *session.get_modelmeta().custom_metadata_map["character"].split("\n"), " "]

@@ -64,7 +64,7 @@ def register(path: str | Path | None = None, prefix: str = "") -> None:
     try:
         sgemm = getattr(ctypes.CDLL(str(path)), f"{prefix}cblas_sgemm")
     except (OSError, AttributeError) as error:
-        raise RelaxError(f"'{path}' is no BLAS: {error}") from None
+        raise RelaxError(f"'{path}' is not a BLAS: {error}") from None
     sgemm.restype = None
 
     def product(transposed: bool) -> Any:

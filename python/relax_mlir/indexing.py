@@ -94,7 +94,7 @@ def index(x: Any, key: Any) -> Value:
             picked.append((axis, tensor))
             position += tensor.ndim or 0
         else:
-            fail(f"entry {entry!r} of the index is no integer, slice, None, ... or tensor of indices")
+            fail(f"entry {entry!r} of the index is not an integer, slice, None, ... or tensor of indices")
         axis += 1
     if sliced:
         axes, begin, end, strides = zip(*sliced)

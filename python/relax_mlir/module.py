@@ -140,7 +140,7 @@ def parse(source: str | bytes, *, context: ir.Context | None = None) -> Module:
         try:
             source = source.encode()
         except UnicodeEncodeError as error:
-            raise RelaxError(f"the text of the module is no Unicode: {error}") from None
+            raise RelaxError(f"the text of the module is not Unicode: {error}") from None
     return _parse(source, "-", resolve_context(context))
 
 

@@ -120,7 +120,9 @@ class FunctionScope:
             _, bound = self.bound.get(id(value), (None, None))
             if bound is None:
                 hint = f" named '{value.name}'" if value.name else ""
-                fail(f"{value!r}{hint} is no parameter of function '{self.name}'; list it in bb.function(name, params)")
+                fail(
+                    f"{value!r}{hint} is not a parameter of function '{self.name}'; list it in bb.function(name, [...])"
+                )
             return bound.ir
         if isinstance(value, Deferred):
             value = value.value

@@ -60,7 +60,7 @@ class Sym(Attribute):
     def __init__(self, value: str | int | ir.Attribute, *, context: ir.Context | None = None) -> None:
         if isinstance(value, ir.Attribute):
             if not _relax.is_expr(value):
-                raise ValueError(f"{value} is no symbolic expression")
+                raise ValueError(f"{value} is not a symbolic expression")
             super().__init__(value)
         elif isinstance(value, str):
             super().__init__(_relax.expr_symbol(resolve_context(context), value))
@@ -281,7 +281,7 @@ def _name(symbol: Sym | str) -> str:
     if isinstance(symbol, str):
         return symbol
     if not isinstance(symbol, Sym) or not symbol.is_symbol:
-        raise ValueError(f"'{symbol}' is no symbol")
+        raise ValueError(f"'{symbol}' is not a symbol")
     return symbol.name
 
 
@@ -322,7 +322,7 @@ class Range:
     @staticmethod
     def from_mlir(attr: ir.Attribute) -> Range:
         if not _relax.is_range_attr(attr):
-            raise ValueError(f"{attr} is no #relax.range")
+            raise ValueError(f"{attr} is not a #relax.range")
         return Range(*_relax.range_attr_bounds(attr))
 
 

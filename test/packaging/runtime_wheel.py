@@ -52,7 +52,7 @@ try:
 except ValueError as error:
     assert "dimension 1 must be 8, got 5" in str(error), error
 else:
-    raise AssertionError("a wrong shape is no error")
+    raise AssertionError("a wrong shape is not an error")
 print(runtime.__version__)
 """
 

@@ -38,5 +38,5 @@ def test_products_are_the_library_s(products, m, k):
 
 
 def test_what_is_no_library_is_an_error(tmp_path):
-    with pytest.raises(RelaxError, match="is no BLAS"):
+    with pytest.raises(RelaxError, match="is not a BLAS"):
         blas.register(tmp_path / "none.so")

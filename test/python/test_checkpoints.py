@@ -265,7 +265,7 @@ def test_wrong_shape(tmp_path, weights):
 @pytest.mark.parametrize("layout", ["plain", "panels", "quantised"])
 def test_no_numbers(tmp_path, weights, value, layout):
     weights["blk.0.ffn_up.weight"][3, 5] = value
-    message = r"'model.layers.0.mlp.up_proj.weight' holds 1 values that are no numbers.* at \[3, 5\]"
+    message = r"'model.layers.0.mlp.up_proj.weight' holds 1 values that are not numbers.* at \[3, 5\]"
     with pytest.raises(WeightError, match=message):
         load(write_gguf(tmp_path / "x.gguf", weights), layout)
 

@@ -284,7 +284,7 @@ def test_numbers_of_exported_language_models(model_folder):
         return array.tobytes()
 
     rewrite_weights(model_folder, change_data=with_nan)
-    with pytest.raises(WeightError, match="values that are no numbers"):
+    with pytest.raises(WeightError, match="values that are not numbers"):
         models.load(model_folder)
 
 
@@ -308,7 +308,7 @@ def test_numbers_of_other_types(tmp_path, monkeypatch, options, dtype, nan):
     begin = next(entry["data_offsets"][0] for entry in header.values() if entry["dtype"] == dtype)
     models.load(tmp_path / "model")
     rewrite_weights(tmp_path / "model", change_data=lambda data: data[:begin] + nan + data[begin + len(nan) :])
-    with pytest.raises(WeightError, match="holds 1 values that are no numbers"):
+    with pytest.raises(WeightError, match="holds 1 values that are not numbers"):
         models.load(tmp_path / "model")
 
 

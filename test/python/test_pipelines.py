@@ -133,7 +133,7 @@ def test_printing(module):
 def test_what_is_no_pass(module):
     with pytest.raises(RelaxError, match="write CSE()"):
         Pipeline([CSE])
-    with pytest.raises(RelaxError, match="is no pass"):
+    with pytest.raises(RelaxError, match="is not a pass"):
         Pipeline(["cse"])
     text = str(module)
     # Names and options are checked before anything runs.

@@ -302,7 +302,7 @@ def test_wrong_values_are_errors():
         Sym.broadcast(n, m).evaluate({n: 2, m: 3})
     with pytest.raises(ValueError, match="column"):
         Sym.parse("n +")
-    with pytest.raises(ValueError, match="is no symbol"):
+    with pytest.raises(ValueError, match="is not a symbol"):
         n.substitute({n + 1: 2})
     with pytest.raises(TypeError, match="expected an integer or an expression, got 1.5"):
         Sym(1.5)

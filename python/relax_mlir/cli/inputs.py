@@ -102,7 +102,7 @@ def parse_argument(text: str, generator: np.random.Generator) -> Any:
             pass
     match = _ARGUMENT.match(text)
     if not match:
-        raise RelaxError(f"argument {text!r} is no .npy or .npz file, number or shape such as 2x128xf32")
+        raise RelaxError(f"argument {text!r} is not a .npy or .npz file, a number, or a shape such as 2x128xf32")
     try:
         dtype = dtypes.to_numpy(match[2])
     except ValueError as error:

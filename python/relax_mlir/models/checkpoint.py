@@ -75,7 +75,7 @@ def require_numbers(name: str, values: np.ndarray) -> None:
     if len(wrong):
         where = np.unravel_index(wrong[0], values.shape)
         raise WeightError(
-            f"tensor '{name}' holds {len(wrong)} values that are no numbers, the first of them "
+            f"tensor '{name}' holds {len(wrong)} values that are not numbers, the first of them "
             f"{values[where]} at {[int(i) for i in where]}; the file is damaged, or was written by a failed training"
         )
 

@@ -117,7 +117,7 @@ class Tokenizer:
             raise TokenizerError(f"expected text to encode, got {type(text).__name__}")
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise TokenizerError(
-                "the text holds surrogates, which are no characters: it was read with the wrong encoding"
+                "the text holds surrogates, which are not characters: it was read with the wrong encoding"
             )
         with self._lock:
             self._tokenizer.encode_special_tokens = not special

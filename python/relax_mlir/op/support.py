@@ -78,7 +78,7 @@ def constant(scope: FunctionScope, value: Any, dtype: Any = None, name: str = "v
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        fail(f"{name} is no constant: {error}")
+        fail(f"{name} is not a constant: {error}")
     if array.dtype.kind not in "biufV" and array.dtype.name not in dtypes._BY_NAME:
         fail(f"{name} is {value!r}; expected a value, a number, an array or an annotation")
     try:
@@ -88,7 +88,7 @@ def constant(scope: FunctionScope, value: Any, dtype: Any = None, name: str = "v
                 # Python's own numbers, which NumPy reads as 64-bit numbers.
                 source = {"f64": "f32"}.get(source, source)
             elif is_number and dtypes.is_float(source) and not dtypes.is_float(dtype):
-                fail(f"{name} is {value!r}, which is no {dtype}; convert the tensor first")
+                fail(f"{name} is {value!r}, which is not of type {dtype}; convert the tensor first")
         target = source if dtype is None else dtypes.normalize(dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             converted = array.astype(dtypes.to_numpy(target))

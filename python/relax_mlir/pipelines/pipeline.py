@@ -88,7 +88,7 @@ def _flatten(steps: Iterable[Any]) -> Iterator[BasePass | PythonPass]:
             raise RelaxError(f"{step.__name__} is a class; write {step.__name__}()")
         else:
             raise RelaxError(
-                f"{step!r} is no pass; expected one of relax_mlir.pipelines, Pass('name'), a function "
+                f"{step!r} is not a pass; expected one of relax_mlir.pipelines, Pass('name'), a function "
                 "of the module, or a Pipeline"
             )
 
@@ -153,7 +153,7 @@ class Pipeline:
             unknown = sorted(set(names) - {_name(step) for step in self.steps})
             if unknown:
                 raise RelaxError(
-                    f"print_after names '{unknown[0]}', which is no pass of this pipeline; its "
+                    f"print_after names '{unknown[0]}', which is not a pass of this pipeline; its "
                     f"passes are {', '.join(map(_name, self.steps)) or '(none)'}"
                 )
         managers = {

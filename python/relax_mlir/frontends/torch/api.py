@@ -155,7 +155,7 @@ def _load(path: Any) -> Any:
             return torch.export.load(path)
     except Exception as error:  # whatever PyTorch finds wrong with the file
         text = str(error).strip().partition("\n")[0]
-        raise ModelError(f"'{path}' is no program that PyTorch {torch.__version__} can load: {text}") from None
+        raise ModelError(f"'{path}' is not a program that PyTorch {torch.__version__} can load: {text}") from None
 
 
 def _smallest(exported: Any, smallest: int | Mapping[str, int]) -> Mapping[str, int]:
@@ -170,7 +170,7 @@ def _smallest(exported: Any, smallest: int | Mapping[str, int]) -> Mapping[str, 
         return dict.fromkeys(texts, smallest)
     for size in smallest:
         if size not in texts:
-            raise FrontendError(f"smallest: '{size}' is no size of an input; expected one such as '{texts[0]}'")
+            raise FrontendError(f"smallest: '{size}' is not a size of an input; expected one such as '{texts[0]}'")
     return smallest
 
 

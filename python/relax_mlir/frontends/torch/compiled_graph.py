@@ -95,7 +95,7 @@ class _Compiled:
         graph.eliminate_dead_code()
 
     def _find_results(self) -> list[Any]:
-        """What has to be computed: updates, then outputs that are no views of inputs or of each other."""
+        """What has to be computed: updates, then outputs that are not views of inputs or of each other."""
         found: dict[Any, None] = {}
         for _, value in self.updates:
             if not self._is_view(value, found):

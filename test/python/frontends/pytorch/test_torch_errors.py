@@ -182,7 +182,7 @@ def test_weights_without_elements():
 
 def test_files_that_are_no_programs(tmp_path):
     (tmp_path / "x.pt2").write_bytes(b"no zip file")
-    with pytest.raises(ModelError, match="is no program that PyTorch"):
+    with pytest.raises(ModelError, match="is not a program that PyTorch"):
         relax_torch.from_exported_program(tmp_path / "x.pt2")
 
 
@@ -205,7 +205,7 @@ def test_vouching_for_a_size_that_is_none():
     exported = torch.export.export(
         torch.nn.ReLU(), (torch.randn(3),), dynamic_shapes={"input": {0: torch.export.Dim.AUTO}}
     )
-    with pytest.raises(FrontendError, match=r"'x.size\(0\)' is no size of an input"):
+    with pytest.raises(FrontendError, match=r"'x.size\(0\)' is not a size of an input"):
         relax_torch.from_exported_program(exported, smallest={"x.size(0)": 1})
 
 
