@@ -40,11 +40,11 @@ static LogicalResult toLLVMIR(Operation *module, raw_ostream &os) {
   return success(translated != nullptr);
 }
 
-static llvm::cl::opt<std::string>
-    targetTriple("target", llvm::cl::desc("triple of machine code"),
-                 llvm::cl::init("host"));
-static llvm::cl::opt<std::string>
-    targetCPU("target-cpu", llvm::cl::desc("CPU of machine code"));
+static llvm::cl::opt<std::string> targetName(
+    "target",
+    llvm::cl::desc("CPU of machine code: cpu:x86-64-v3,+avx512bf16, "
+                   "or after a triple, aarch64-linux-gnu:cortex-a76"),
+    llvm::cl::init("cpu"));
 static llvm::cl::opt<unsigned>
     optimization("optimize", llvm::cl::desc("level of machine code, 0 to 3"),
                  llvm::cl::init(3));
@@ -52,17 +52,17 @@ static llvm::cl::opt<unsigned>
 template <LogicalResult (*emit)(ModuleOp, const relax::CPUTarget &,
                                 SmallVectorImpl<char> &)>
 static LogicalResult toMachineCode(Operation *op, raw_ostream &os) {
-  relax::CPUTarget target = relax::CPUTarget::host();
-  if (targetTriple != "host")
-    target = {targetTriple, targetCPU, ""};
-  else if (!targetCPU.empty())
-    target = {target.triple, targetCPU, ""};
-  target.optimization = optimization;
+  std::string error;
+  std::optional<relax::CPUTarget> target =
+      relax::CPUTarget::parse(targetName, error);
+  if (!target)
+    return op->emitError("--target: ") << error;
+  target->optimization = optimization;
   SmallVector<char> code;
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
     return op->emitError("expected a module");
-  if (failed(emit(module, target, code)))
+  if (failed(emit(module, *target, code)))
     return failure();
   os.write(code.data(), code.size());
   return success();

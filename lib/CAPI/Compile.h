@@ -14,16 +14,32 @@
 extern "C" {
 #endif
 
-/// A CPU by its LLVM names. Empty strings stand for the baseline of the triple.
+/// A CPU by its LLVM names (Runtime/Core/CPUName.h reads them). Empty strings
+/// stand for the baseline of the triple.
 typedef struct MlirRelaxCPUTarget {
   MlirStringRef triple, cpu, features;
   unsigned optimization;
 } MlirRelaxCPUTarget;
 
-/// Passes the triple, the CPU and each feature of this machine to `callback`,
+/// Passes the triple, the CPU and the features of this machine to `callback`,
 /// in one call each.
 MLIR_CAPI_EXPORTED void mlirRelaxGetHostTarget(MlirStringCallback callback,
                                                void *userData);
+
+/// Whether LLVM knows the triple, the CPU and the features, and these do not
+/// contradict each other. If not, passes a message that lists the names that
+/// LLVM knows to `callback`.
+MLIR_CAPI_EXPORTED bool mlirRelaxCheckTarget(MlirRelaxCPUTarget target,
+                                             MlirStringCallback callback,
+                                             void *userData);
+
+/// Passes the features of a target after a change to `callback`: what a new
+/// feature needs comes with it, and what needs a removed feature goes with it.
+/// Returns false, and passes a message, if the text of features is not one.
+MLIR_CAPI_EXPORTED bool mlirRelaxChangeFeatures(MlirRelaxCPUTarget target,
+                                                MlirStringRef changes,
+                                                MlirStringCallback callback,
+                                                void *userData);
 
 /// The width in bits of a target's widest vector registers.
 MLIR_CAPI_EXPORTED unsigned mlirRelaxGetVectorBits(MlirRelaxCPUTarget target);

@@ -13,7 +13,7 @@
 // `DiagnosticScope` collects those of the thread that opened it, so that
 // builders in several threads may share a context.
 //
-// One file, because each extension source pays for nanobind's templates anew.
+// One file, because each extension source pays for nanobind's templates again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -527,6 +527,30 @@ static void populateCodeGeneration(nb::module_ &m) {
         &parts);
     return std::make_tuple(parts[0], parts[1], parts[2]);
   });
+  m.def(
+      "check_target",
+      [](const std::string &triple, const std::string &cpu,
+         const std::string &features) -> std::optional<std::string> {
+        std::string message;
+        if (mlirRelaxCheckTarget(
+                {toRef(triple), toRef(cpu), toRef(features), 3}, appendTo,
+                &message))
+          return std::nullopt;
+        return message;
+      },
+      "triple"_a, "cpu"_a, "features"_a);
+  m.def(
+      "change_features",
+      [](const std::string &triple, const std::string &cpu,
+         const std::string &features, const std::string &changes) {
+        std::string text;
+        if (!mlirRelaxChangeFeatures(
+                {toRef(triple), toRef(cpu), toRef(features), 3}, toRef(changes),
+                appendTo, &text))
+          throw nb::value_error(text.c_str());
+        return text;
+      },
+      "triple"_a, "cpu"_a, "features"_a, "changes"_a);
   m.def(
       "vector_bits",
       [](const std::string &triple, const std::string &cpu,

@@ -20,7 +20,7 @@ from .errors import fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
 from .progress import ProgressLike, part_of, reporting
-from .runtime import Executable, missing_features
+from .runtime import Executable, compared_features, missing_features
 from .target import Target
 
 __all__ = ["Code", "Target", "compile", "compile_code", "describe_memory"]
@@ -58,6 +58,7 @@ def compile_code(
         if found := cache.read(key):
             with contextlib.suppress(ValueError):  # an invalid entry is replaced
                 return Code.from_json(*found)
+    target.check()
     module = module.clone()
     functions = describe_functions(module)
     weights = _find_weights(module)
@@ -123,7 +124,7 @@ def compile(
     if target and (missing := missing_features(target.required_features)):
         fail(
             f"code for the CPU '{target.cpu or target.triple}' needs {', '.join(missing)}, which this CPU lacks; "
-            "compile_code and export make code for others"
+            f"compile_code and export make code for others {compared_features(target.required_features)}"
         )
     code = compile_code(module, target, use_bounds=use_bounds, pipeline=pipeline, cached=cached, progress=progress)
     executable = Executable(code)

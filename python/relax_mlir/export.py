@@ -355,7 +355,7 @@ def _load(
     if missing := runtime.missing_features(code.cpu_features):
         raise ModelError(
             f"'{folder}' was compiled for a CPU with {', '.join(missing)}, which this one lacks; "
-            "export the model for this CPU, or for an older one"
+            f"export the model for this CPU, or for an older one {runtime.compared_features(code.cpu_features)}"
         )
     if code.device:
         _check_device(code, folder)

@@ -9,17 +9,22 @@ import functools
 from collections.abc import Sequence
 
 from . import runtime
-from .errors import RelaxError, fail
+from .errors import fail
 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
     """A CPU, by LLVM's names, and optionally the GPU that kernels run on.
 
-    >>> Target("aarch64-linux-gnu", "cortex-a76")
+    >>> Target.for_cpu("x86-64-v3", ["+avx512bf16"])
+    >>> Target.for_cpu("cortex-a76", triple="aarch64-linux-gnu")
     >>> Target.cuda("sm_90")
 
     Attributes:
+      triple: the system, such as "x86_64-linux-gnu".
+      cpu: a CPU or an ISA level, such as "znver4" or "x86-64-v3"; empty for the baseline of the architecture.
+      features: the features that differ from those of the CPU, each with its sign, such as "+avx512bf16,-fma"; they are
+        a set, so their order does not matter.
       chip: the GPU, such as "sm_90"; empty if kernels run on the CPU. Code for "sm_90a" runs on this chip only, and has
         matmuls by warpgroups. "subgroup_8" is any Vulkan device with subgroups of 8 threads, "subgroup_8_bound" also
         runs without buffer addresses, "subgroup_8_narrow" also without 64-bit integers, "subgroup_8_overlap" needs
@@ -37,17 +42,40 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "libraries", tuple(self.libraries))
-        _ = self.device  # raises for a name that is not one of a GPU
-        for name in self.libraries:
-            if name not in ("cublaslt", "cublaslt:auto") or not self.chip:
-                raise RelaxError(
-                    f"there is no library '{name}' for this target; a GPU of NVIDIA has 'cublaslt', 'cublaslt:auto'"
-                )
+        object.__setattr__(self, "features", runtime.check_target(self.features, self.chip, self.libraries))
 
     @staticmethod
     def host() -> Target:
         """This machine, with all its vector units."""
         return _host()
+
+    @staticmethod
+    def for_cpu(cpu: str, features: Sequence[str] = (), triple: str = "") -> Target:
+        """A CPU or an ISA level, by LLVM's name, with ("+avx512bf16") and without ("-fma") features.
+
+        Args:
+          cpu: such as "znver4", "x86-64-v3" or "cortex-a76"; "native" is this machine's CPU, "generic" the baseline.
+          triple: the system, such as "aarch64-linux-gnu"; this machine's by default.
+
+        Raises:
+          RelaxError: LLVM knows no such triple, CPU or feature, or features contradict each other. The message lists
+            the names that LLVM knows.
+        """
+        host = Target.host()
+        if cpu == "native" and not triple:
+            target = host._with_changes(",".join(features))
+        else:
+            target = Target(triple or host.triple, cpu, ",".join(features))
+        target.check()
+        return target
+
+    def _with_changes(self, features: str) -> Target:
+        """The target with and without features, and with what these need, without what needs them."""
+        from . import _relax
+
+        changes = runtime.check_target(features, "", ())
+        changed = _relax.change_features(self.triple, self.cpu, self.features, changes)
+        return dataclasses.replace(self, features=changed)
 
     @staticmethod
     def cuda(chip: str | None = None, libraries: Sequence[str] = ()) -> Target:
@@ -70,31 +98,33 @@ class Target:
 
     @staticmethod
     def parse(text: str) -> Target:
-        """A target by name: "cpu", "cuda", "cuda:sm_90", "cuda:sm_90+cublaslt" with a library, "vulkan",
-        "vulkan:subgroup_32", or a triple with or without a CPU ("aarch64-linux-gnu").
+        """A target by name: "cpu", "cpu:x86-64-v3", "cpu:x86-64-v3,+avx512bf16" with a feature, "cpu:native,-avx512f"
+        without one; "cuda", "cuda:sm_90", "cuda:sm_90+cublaslt" with a library; "vulkan", "vulkan:subgroup_32"; or a
+        triple, with a CPU or without ("aarch64-linux-gnu:cortex-a76").
 
         Raises:
-          RelaxError: the name has another form.
+          RelaxError: the name has another form, or LLVM knows no such triple, CPU or feature.
+          DeviceError: this machine has no such device, and the name does not say which GPU it is for.
         """
-        text, *libraries = text.split("+")
-        kind, colon, rest = text.partition(":")
-        if colon and not rest:
-            fail(f"'{text}' names nothing behind the colon; expected '{kind}' alone, or what it is, as in 'cuda:sm_90'")
-        if libraries and kind != "cuda":
-            fail(f"there is no library '{libraries[0]}' for '{text}'")
-        if kind in ("cuda", "vulkan") and rest and runtime.device_of(rest) != kind:
-            examples = "'sm_80', 'sm_90', …" if kind == "cuda" else "'subgroup_8', 'subgroup_32', …"
-            fail(f"'{rest}' is not a GPU for {kind}; those are named {examples}")
-        if kind == "cuda":
-            return Target.cuda(rest or None, libraries)
-        if kind == "vulkan":
-            return Target.vulkan(rest or None)
-        if kind == "cpu":
-            host = Target.host()
-            return Target(host.triple, rest) if rest else host
-        if "-" not in kind:
-            fail(f"there is no target '{text}'; there are 'cpu', 'cuda', 'cuda:sm_90', 'vulkan', and triples of LLVM")
-        return Target(kind, rest)
+        name = runtime.read_target(text)
+        if name.device == "cuda":
+            return Target.cuda(name.chip or None, name.libraries)
+        if name.device == "vulkan":
+            return Target.vulkan(name.chip or None)
+        if not name.triple and not name.cpu:
+            return Target.host()
+        return Target.for_cpu(name.cpu, [name.features], name.triple)
+
+    def check(self) -> None:
+        """Checks that LLVM knows the triple, the CPU and the features, and that these do not contradict each other.
+
+        Raises:
+          RelaxError: something is wrong; the message lists the names that LLVM knows.
+        """
+        from . import _relax
+
+        if message := _relax.check_target(self.triple, self.cpu, self.features):
+            fail(message)
 
     @property
     def device(self) -> str:
@@ -104,8 +134,7 @@ class Target:
     @property
     def runs_here(self) -> bool:
         """Whether code for this target can run in this process."""
-        architecture, system = runtime.machine().split("-")
-        return self.triple.split("-")[0] == architecture and system in self.triple
+        return runtime.runs_here(self.triple)
 
     def runs_on(self, device: runtime.Device) -> bool:
         """Whether kernels can run on a device: PTX also runs on newer chips, PTX for "sm_90a" only on this chip, and
@@ -134,4 +163,4 @@ def _host() -> Target:
     triple, cpu, features = _relax.host_target()
     # LLVM infers features that it cannot query from the CPU's name; missing ones must not be used.
     missing = runtime.missing_features(_relax.required_features(triple, cpu, features))
-    return Target(triple, cpu, ",".join([features, *(f"-{name}" for name in missing)]).strip(","))
+    return Target(triple, cpu, features)._with_changes(",".join(f"-{name}" for name in missing))

@@ -44,7 +44,7 @@ def lacking():
     """A target like this machine plus a feature that it lacks; no CPU has all features."""
     candidates = names_of("X86") if IS_X86 else names_of("AARCH64")
     name = missing_features(candidates)[0]
-    return name, Target(HOST.triple, HOST.cpu, f"{HOST.features},+{name}".strip(","))
+    return name, Target.for_cpu("native", [f"+{name}"])
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +100,45 @@ def test_what_targets_need(triple, cpu, features, has, lacks):
         assert not required
 
 
-def test_features_that_llvm_does_not_know():
-    for features in ("+nonsense", "avx2", "+avx2,-nonsense"):
-        with pytest.raises(RelaxError, match=r"'.*' is not a feature that LLVM knows for .*; expected '\+' or '-'"):
-            relax_mlir.compile_code(relax_mlir.parse(MODULE), Target(HOST.triple, "", features), cached=False)
+# The message names what is wrong and lists what there is, before any code is made.
+def test_unknown_names():
+    for features in ("+nonsense", "+avx2,-nonsense"):
+        with pytest.raises(RelaxError, match=r"'nonsense' is not a feature of x86_64-.*; code can use sse3, .*, avx2"):
+            relax_mlir.compile_code(relax_mlir.parse(MODULE), Target("x86_64-linux-gnu", "", features), cached=False)
+        with pytest.raises(RelaxError, match="'nonsense' is not a feature of aarch64-linux-gnu; code can use .*, sve"):
+            Target.parse(f"aarch64-linux-gnu:generic,{features.replace('avx2', 'sve')}")
+    with pytest.raises(RelaxError, match="'avx2' is not a feature; expected '\\+' or '-' and a name, as in '\\+avx2'"):
+        Target("x86_64-linux-gnu", "", "avx2")
+    with pytest.raises(RelaxError, match="'x86-64-v9' is not a CPU of x86_64-linux-gnu; LLVM knows .*, x86-64-v4"):
+        Target.for_cpu("x86-64-v9", triple="x86_64-linux-gnu")
+    with pytest.raises(RelaxError, match="its triple is needed, as in 'aarch64-linux-gnu:cortex-a76'"):
+        Target.parse("x86_64-linux-gnu:cortex-a76")
+    with pytest.raises(RelaxError, match=r"names features without a CPU; .*'cpu:x86-64-v3,\+avx2'; 'native' is"):
+        Target.parse("cpu:+avx2")
+
+
+def test_features_are_a_set():
+    targets = [
+        Target("x86_64-linux-gnu", "x86-64-v3", "-movbe,+avx512bf16,+avx512f"),
+        Target("x86_64-linux-gnu", "x86-64-v3", "+avx512f,+movbe,,+avx512bf16,-movbe"),
+        Target.for_cpu("x86-64-v3", ["+avx512f", "-movbe", "+avx512bf16"], "x86_64-linux-gnu"),
+        Target.parse("x86_64-linux-gnu:x86-64-v3,-movbe,+avx512bf16,+avx512f"),
+    ]
+    assert len(set(targets)) == 1 and targets[0].features == "+avx512bf16,+avx512f,-movbe"
+    required = set(targets[0].required_features)
+    assert {"avx2", "avx512bf16"} <= required and "movbe" not in required
+    with pytest.raises(RelaxError, match=r"contradict each other: 'avx512bf16' needs one that is left out"):
+        Target("x86_64-linux-gnu", "", "-avx512f,+avx512bf16").check()
+
+
+def test_names_of_cpus():
+    assert Target.parse("cpu") == HOST == Target.parse("cpu:native")
+    assert Target.parse("cpu:generic") == Target.for_cpu("generic") == Target(HOST.triple, "generic")
+    assert not Target.parse("cpu:generic").required_features
+    feature = HOST.required_features[-1]
+    target = Target.parse(f"cpu:native,-{feature}")
+    assert (target.triple, target.cpu) == (HOST.triple, HOST.cpu)
+    assert set(target.required_features) <= {*HOST.required_features} - {feature}
 
 
 # --- every way to run code
@@ -111,7 +146,9 @@ def test_features_that_llvm_does_not_know():
 
 def test_a_cpu_that_is_named_by_hand():
     name, target = lacking()
-    with pytest.raises(RelaxError, match=rf"code for the CPU '.*' needs {re.escape(name)}.*, which this CPU lacks"):
+    lists = rf"\(the code needs .*{re.escape(name)}.*; this CPU has .*{re.escape(HOST.required_features[-1])}.*\)"
+    message = rf"code for the CPU '.*' needs {re.escape(name)}.*, which this CPU lacks; .* {lists}"
+    with pytest.raises(RelaxError, match=message):
         relax_mlir.compile(relax_mlir.parse(MODULE), target=target)
 
 
@@ -147,6 +184,7 @@ for _ in range(2):
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.returncode == 0, (run.returncode, run.stderr)
     message = "the code was compiled for a CPU with features that this one lacks: "
+    assert "; this CPU has " in run.stdout
     assert [line.startswith(message) and name in line for line in run.stdout.splitlines()] == [True, True]
 
 

@@ -301,7 +301,7 @@ def test_a_device_that_cannot_run_the_code(tmp_path):
 # A colon must be followed by a name: an empty name is an error, and never means this machine's device.
 @pytest.mark.parametrize("name", ["cuda:", "vulkan:", "cpu:", "aarch64-linux-gnu:", "cuda:+cublaslt", ":"])
 def test_targets_without_a_chip(name):
-    with pytest.raises(RelaxError, match="names nothing behind the colon"):
+    with pytest.raises(RelaxError, match="names nothing after the colon"):
         Target.parse(name)
 
 

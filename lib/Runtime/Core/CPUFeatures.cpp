@@ -124,6 +124,25 @@ std::string relax_rt::findMissingFeatures(const char *features) {
   return missing;
 }
 
+std::string relax_rt::findFeatures() {
+  static constexpr const char *names[] = {
+#if defined(__x86_64__) || defined(__i386__)
+#define RELAX_X86_FEATURE(name, leaf, subleaf, register, bit, state) name,
+#else
+#define RELAX_AARCH64_FEATURE(name, word, bit) name,
+#endif
+#include "Runtime/Core/CPUFeatures.def"
+  };
+  std::string found;
+  const char *last = "";
+  for (const char *name : names) { // some are listed twice in a row
+    if (strcmp(name, last) != 0 && hasFeature(name, strlen(name)))
+      found += (found.empty() ? "" : ",") + std::string(name);
+    last = name;
+  }
+  return found;
+}
+
 extern "C" int relax_rt_require_cpu(const char *features, int32_t *isChecked) {
   std::string missing = findMissingFeatures(features);
   if (missing.empty()) {
@@ -135,16 +154,18 @@ extern "C" int relax_rt_require_cpu(const char *features, int32_t *isChecked) {
   error.message = "the code was compiled for a CPU with features that this one "
                   "lacks: " +
                   missing +
-                  "; compile it for this machine, or for an older CPU";
+                  "; compile it for this machine, or for an older CPU (the "
+                  "code needs " +
+                  features + "; this CPU has " + findFeatures() + ")";
   raise(error);
   return -1;
 }
 
 extern "C" int64_t relax_rt_missing_features(const char *features, char *out,
                                              int64_t size) {
-  std::string missing = findMissingFeatures(features);
-  int64_t needed = static_cast<int64_t>(missing.size()) + 1;
-  if (needed <= size)
-    memcpy(out, missing.c_str(), needed);
-  return needed;
+  return writeText(findMissingFeatures(features), out, size);
+}
+
+extern "C" int64_t relax_rt_cpu_features(char *out, int64_t size) {
+  return writeText(findFeatures(), out, size);
 }

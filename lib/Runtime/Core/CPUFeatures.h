@@ -24,6 +24,10 @@ namespace relax_rt {
 /// operating system lacks, in the same form. Unknown names count as missing.
 std::string findMissingFeatures(const char *features);
 
+/// Returns the features of the table (CPUFeatures.def) that this CPU has, in
+/// the same form.
+std::string findFeatures();
+
 } // namespace relax_rt
 
 #endif // RELAX_RUNTIME_CORE_CPUFEATURES_H

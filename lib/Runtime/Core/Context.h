@@ -13,6 +13,7 @@
 
 #include <csetjmp>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace relax_rt {
@@ -40,6 +41,15 @@ bool fail(Error &error, const char *kind, std::string message);
 
 /// Passes an error to the caller's language.
 void raise(const Error &error);
+
+/// For functions that return text: writes it as a string if it fits into `size`
+/// bytes, and returns the number of bytes needed.
+inline int64_t writeText(const std::string &text, char *out, int64_t size) {
+  int64_t needed = static_cast<int64_t>(text.size()) + 1;
+  if (needed <= size)
+    std::memcpy(out, text.c_str(), needed);
+  return needed;
+}
 
 /// Registers a storage with a call, which frees it on failure.
 void link(RelaxContext *context, RelaxStorage *storage);

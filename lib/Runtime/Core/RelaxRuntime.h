@@ -176,6 +176,8 @@ RELAX_RT_EXPORT int relax_rt_require_cpu(const char *features,
 /// at most `size` bytes; returns the number of bytes needed.
 RELAX_RT_EXPORT int64_t relax_rt_missing_features(const char *features,
                                                   char *out, int64_t size);
+/// Writes the names of the features that this CPU has, in the same way.
+RELAX_RT_EXPORT int64_t relax_rt_cpu_features(char *out, int64_t size);
 
 /// Binds weights. The arguments are one or more pairs of a name and a tensor,
 /// which are bound together or not at all. A tensor object is kept alive until

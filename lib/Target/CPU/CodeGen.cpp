@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/CPU/CodeGen.h"
+#include "Runtime/Core/TargetName.h"
 #include "Target/CPU/BFloat16.h"
 #include "Target/CPU/Features.h"
 
@@ -79,16 +80,127 @@ static void initializeTargets() {
   });
 }
 
+/// Says which CPUs there are instead of `target.cpu`, which is not one of them.
+static std::string describeCPUs(const CPUTarget &target,
+                                const llvm::MCSubtargetInfo &known) {
+  std::string text = "'" + target.cpu + "' is not a CPU of " + target.triple;
+  for (const char *triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
+    std::string error;
+    const llvm::Target *other =
+        llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
+    std::unique_ptr<llvm::MCSubtargetInfo> cpus(
+        other ? other->createMCSubtargetInfo(llvm::Triple(triple), "", "")
+              : nullptr);
+    if (cpus && cpus->isCPUStringValid(target.cpu))
+      return text + "; for another system its triple is needed, as in '" +
+             triple + ":" + target.cpu + "'";
+  }
+  auto names =
+      llvm::map_to_vector(known.getAllProcessorDescriptions(),
+                          [](const auto &each) { return StringRef(each.Key); });
+  return text + "; LLVM knows " + llvm::join(names, ", ");
+}
+
+/// Says which features there are instead of `name`, which is not one of them.
+static std::string describeFeatures(const CPUTarget &target, StringRef name) {
+  return "'" + name.str() + "' is not a feature of " + target.triple +
+         "; code can use " +
+         llvm::join(getKnownFeatures(llvm::Triple(target.triple)), ", ");
+}
+
+/// Whether LLVM knows the names in `target`, whose other forms it aborts on
+/// (CPUs) or ignores (features).
+static bool checkNames(const CPUTarget &target,
+                       const llvm::MCSubtargetInfo &known, std::string &error) {
+  if (!target.cpu.empty() && !known.isCPUStringValid(target.cpu)) {
+    error = describeCPUs(target, known);
+    return false;
+  }
+  for (auto &[name, isUsed] : target.features)
+    if (llvm::none_of(known.getAllProcessorFeatures(),
+                      [&](const auto &each) { return name == each.Key; })) {
+      error = describeFeatures(target, name);
+      return false;
+    }
+  return true;
+}
+
 CPUTarget CPUTarget::host() {
   CPUTarget target;
   target.triple = llvm::sys::getProcessTriple();
   target.cpu = llvm::sys::getHostCPUName().str();
-  SmallVector<std::string> features;
   for (auto &feature : llvm::sys::getHostCPUFeatures())
-    features.push_back((feature.second ? "+" : "-") + feature.first().str());
-  llvm::sort(features);
-  target.features = llvm::join(features, ",");
+    target.features[feature.first().str()] = feature.second;
+  // A virtual machine may hide a feature that another one needs.
+  target.change({});
   return target;
+}
+
+std::optional<CPUTarget> CPUTarget::parse(StringRef name, std::string &error) {
+  relax_rt::TargetName read;
+  if (!read.read(std::string_view(name), error))
+    return std::nullopt;
+  if (!read.device.empty()) {
+    error = "'" + name.str() +
+            "' is a GPU; expected a CPU, as in 'cpu:x86-64-v3', or a triple";
+    return std::nullopt;
+  }
+  CPUTarget target;
+  if (!read.cpu.triple.empty()) {
+    static_cast<relax_rt::CPUName &>(target) = read.cpu;
+    return target;
+  }
+  target = host();
+  if (read.cpu.cpu.empty() || read.cpu.cpu == "native") {
+    target.change(read.cpu);
+    return target;
+  }
+  target.cpu = read.cpu.cpu;
+  target.features = read.cpu.features;
+  return target;
+}
+
+void CPUTarget::change(const relax_rt::CPUName &by) {
+  std::string order = featureText() + "," + by.featureText();
+  for (auto &[name, isUsed] : by.features)
+    features[name] = isUsed;
+  initializeTargets();
+  std::string error;
+  llvm::Triple parsed(triple);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(parsed, error);
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      found ? found->createMCSubtargetInfo(parsed, "", "") : nullptr);
+  if (!known || !checkNames(*this, *known, error))
+    return;
+  // LLVM applies features in order, with what they imply.
+  known.reset(found->createMCSubtargetInfo(parsed, cpu, order));
+  for (const llvm::SubtargetFeatureKV &feature :
+       known->getAllProcessorFeatures())
+    if (auto it = features.find(feature.Key); it != features.end())
+      it->second = known->getFeatureBits().test(feature.Value);
+}
+
+/// Whether all features of `target` have taken effect: LLVM silently leaves out
+/// features that need one that is left out.
+static bool checkFeatures(const CPUTarget &target,
+                          const llvm::MCSubtargetInfo &chosen,
+                          std::string &error) {
+  for (const llvm::SubtargetFeatureKV &feature :
+       chosen.getAllProcessorFeatures()) {
+    auto it = target.features.find(feature.Key);
+    if (it == target.features.end() ||
+        it->second == chosen.getFeatureBits().test(feature.Value))
+      continue;
+    error = "the features '" + target.featureText() +
+            "' contradict each other: '" + feature.Key +
+            "' needs one that is left out";
+    return false;
+  }
+  return true;
+}
+
+bool CPUTarget::check(std::string &error) const {
+  return createTargetMachine(*this, error) != nullptr;
 }
 
 std::unique_ptr<llvm::TargetMachine>
@@ -98,34 +210,19 @@ relax::createTargetMachine(const CPUTarget &target, std::string &error) {
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return nullptr;
-  // LLVM aborts on an unknown CPU.
   std::unique_ptr<llvm::MCSubtargetInfo> known(
       found->createMCSubtargetInfo(triple, "", ""));
-  if (!target.cpu.empty() && known && !known->isCPUStringValid(target.cpu)) {
-    error = "LLVM knows no CPU '" + target.cpu + "' for " + target.triple;
+  if (known && !checkNames(target, *known, error))
     return nullptr;
-  }
-  // LLVM ignores unknown features.
-  for (StringRef feature : llvm::split(target.features, ',')) {
-    StringRef name = feature.drop_front(feature.empty() ? 0 : 1);
-    bool isMarked = feature.starts_with("+") || feature.starts_with("-");
-    if (feature.empty() || !known)
-      continue;
-    if (!isMarked ||
-        llvm::none_of(known->getAllProcessorFeatures(),
-                      [&](const auto &each) { return name == each.Key; })) {
-      error = "'" + feature.str() + "' is not a feature that LLVM knows for " +
-              target.triple + "; expected '+' or '-' and a name, as in '+avx2'";
-      return nullptr;
-    }
-  }
   llvm::TargetOptions options;
   auto level = llvm::CodeGenOpt::getLevel(std::min(target.optimization, 3u));
   std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+      triple, target.cpu, target.featureText(), options, llvm::Reloc::PIC_,
       std::nullopt, level ? *level : llvm::CodeGenOptLevel::Default));
   if (!machine)
     error = "no code generator for " + target.triple;
+  else if (!checkFeatures(target, *machine->getMCSubtargetInfo(), error))
+    return nullptr;
   return machine;
 }
 

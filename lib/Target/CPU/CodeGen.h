@@ -8,6 +8,7 @@
 #ifndef RELAX_TARGET_CPU_CODEGEN_H
 #define RELAX_TARGET_CPU_CODEGEN_H
 
+#include "Runtime/Core/CPUName.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <memory>
@@ -21,19 +22,27 @@ class TargetMachine;
 
 namespace mlir::relax {
 
-/// The machine that code is generated for.
-struct CPUTarget {
-  /// "x86_64-unknown-linux-gnu", "aarch64-linux-gnu", …
-  std::string triple;
-  /// A name that LLVM knows: "znver4", "cortex-a76"; "" is the baseline.
-  std::string cpu;
-  /// Features in addition to those of the CPU: "+avx512f,-sse4a".
-  std::string features;
+/// The CPU that code is generated for.
+struct CPUTarget : relax_rt::CPUName {
   /// Optimization level, 0 to 3.
   unsigned optimization = 3;
 
   /// The machine that this process runs on.
   static CPUTarget host();
+
+  /// Reads the name of a CPU target, such as "cpu:x86-64-v3,+avx512bf16"
+  /// (Runtime/Core/TargetName.h). Sets `error` if it has another form.
+  static std::optional<CPUTarget> parse(StringRef name, std::string &error);
+
+  /// Whether LLVM knows the triple, the CPU and the features, and these do not
+  /// contradict each other. If not, sets `error`, which lists the names that
+  /// LLVM knows.
+  bool check(std::string &error) const;
+
+  /// Changes features: what a new feature needs comes with it, and what needs a
+  /// removed feature goes with it. Unknown names are added, for `check` to
+  /// find.
+  void change(const relax_rt::CPUName &by);
 
   /// Bits of the widest vector register, which schedules tile for; 128 if
   /// unknown.

@@ -20,7 +20,7 @@
 using namespace mlir;
 
 llvm::SmallVector<llvm::StringRef>
-relax::getRequiredFeatures(const llvm::TargetMachine &machine) {
+relax::getKnownFeatures(const llvm::Triple &triple) {
   static constexpr llvm::StringLiteral x86[] = {
 #define RELAX_X86_FEATURE(name, leaf, subleaf, register, bit, state) name,
 #include "Runtime/Core/CPUFeatures.def"
@@ -29,21 +29,25 @@ relax::getRequiredFeatures(const llvm::TargetMachine &machine) {
 #define RELAX_AARCH64_FEATURE(name, word, bit) name,
 #include "Runtime/Core/CPUFeatures.def"
   };
-  const llvm::Triple &triple = machine.getTargetTriple();
-  llvm::ArrayRef<llvm::StringLiteral> known;
+  llvm::SmallVector<llvm::StringRef> known;
   if (triple.isX86())
-    known = x86;
+    known.assign(std::begin(x86), std::end(x86));
   else if (triple.isAArch64())
-    known = aarch64;
+    known.assign(std::begin(aarch64), std::end(aarch64));
+  // A name that stands for two bits is listed twice in a row.
+  known.erase(llvm::unique(known), known.end());
+  return known;
+}
+
+llvm::SmallVector<llvm::StringRef>
+relax::getRequiredFeatures(const llvm::TargetMachine &machine) {
   llvm::StringSet<> enabled;
   for (const llvm::SubtargetFeatureKV &feature :
        machine.getMCSubtargetInfo()->getEnabledProcessorFeatures())
     enabled.insert(feature.Key);
-  llvm::SmallVector<llvm::StringRef> required;
-  for (llvm::StringRef name : known) // consecutive names may be equal
-    if (enabled.contains(name) && (required.empty() || required.back() != name))
-      required.push_back(name);
-  return required;
+  return llvm::filter_to_vector(
+      getKnownFeatures(machine.getTargetTriple()),
+      [&](llvm::StringRef name) { return enabled.contains(name); });
 }
 
 bool relax::isEntry(const llvm::Function &function) {

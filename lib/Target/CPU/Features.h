@@ -21,9 +21,14 @@ namespace llvm {
 class Function;
 class Module;
 class TargetMachine;
+class Triple;
 } // namespace llvm
 
 namespace mlir::relax {
+
+/// The features of the table for an architecture, in its order: what code can
+/// be asked to use, and the runtime can find.
+llvm::SmallVector<llvm::StringRef> getKnownFeatures(const llvm::Triple &triple);
 
 /// The features that code for `machine` may use beyond the baseline of its
 /// architecture, in the order of the table.

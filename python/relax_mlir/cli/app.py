@@ -68,8 +68,8 @@ WhereTo = Annotated[
     str,
     typer.Option(
         "--target",
-        help="What it is for: cpu, cuda or vulkan for the device that is here, cuda:sm_90, vulkan:subgroup_32, "
-        "aarch64-linux-gnu, …",
+        help="What it is for: cpu, cuda or vulkan for the device that is here, cpu:x86-64-v3,+avx512bf16, cuda:sm_90, "
+        "vulkan:subgroup_32, aarch64-linux-gnu, …",
     ),
 ]
 Smallest = Annotated[

@@ -31,7 +31,7 @@ from .buffers import bytes_of, tensor_of
 from .device import Device, _as_device_argument, _function
 from .function import CompiledFunction
 from .linked_code import LinkedCode
-from .shared_library import _emulator_symbols, missing_features
+from .shared_library import _emulator_symbols, compared_features, missing_features
 
 if TYPE_CHECKING:
     from ..code import Code
@@ -169,7 +169,7 @@ class Executable:
         if missing := missing_features(code.cpu_features):
             raise RelaxError(
                 f"the code needs {', '.join(missing)}, which this CPU lacks; "
-                "compile it for this machine, or for an older CPU"
+                f"compile it for this machine, or for an older CPU {compared_features(code.cpu_features)}"
             )
         self.code = code
         self.functions = tuple(code.functions)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import tvm_ffi
 
-from ..errors import DeviceError, RelaxError
+from ..errors import DeviceError, RelaxError, fail
 
 _MOST_THREADS = 1024
 
@@ -85,12 +85,66 @@ def library() -> ctypes.CDLL:
 
 def missing_features(features: Iterable[str]) -> tuple[str, ...]:
     """The CPU features, by LLVM's names, that this CPU or operating system lacks (`Code.cpu_features`)."""
-    names = ",".join(features).encode()
-    missing = ctypes.create_string_buffer(len(names) + 1)
-    function = library().relax_rt_missing_features
+    missing, _ = _text_of("relax_rt_missing_features", ",".join(features))
+    return tuple(missing.split(",")) if missing else ()
+
+
+def compared_features(features: Iterable[str]) -> str:
+    """The features that code needs and those that this CPU has, for the end of a message."""
+    found, _ = _text_of("relax_rt_cpu_features")
+    return f"(the code needs {', '.join(features)}; this CPU has {found.replace(',', ', ')})"
+
+
+class TargetName(NamedTuple):
+    """The parts of a target's name (lib/Runtime/Core/TargetName.h), empty where it leaves them to this machine.
+
+    `device` is the kind of device, "" for a CPU, and `chip` the GPU; `features` has one form for each set.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    device: str
+    chip: str
+    libraries: tuple[str, ...]
+
+
+def read_target(text: str) -> TargetName:
+    """Reads the name of a target, such as "cpu:x86-64-v3,+avx512bf16" or "cuda:sm_90".
+
+    Raises:
+      RelaxError: the name has another form.
+    """
+    parts, is_valid = _text_of("relax_rt_read_target", text)
+    if not is_valid:
+        fail(parts)
+    triple, cpu, features, device, chip, libraries = parts.split("\n")
+    return TargetName(triple, cpu, features, device, chip, tuple(filter(None, libraries.split("+"))))
+
+
+def check_target(features: str, chip: str, libraries: Iterable[str]) -> str:
+    """Checks the parts of a target that need no compiler, and returns its features in their one form.
+
+    Raises:
+      RelaxError: a part has another form, or the GPU has no such library.
+    """
+    text, is_valid = _text_of("relax_rt_check_target", features, chip, "+".join(libraries))
+    if not is_valid:
+        raise RelaxError(text)
+    return text
+
+
+def _text_of(name: str, *arguments: str) -> tuple[str, bool]:
+    """What a function of the runtime writes, and whether it is a result rather than a message."""
+    function = getattr(library(), name)
     function.restype = ctypes.c_int64
-    function(names, missing, ctypes.c_int64(len(missing)))
-    return tuple(missing.value.decode().split(",")) if missing.value else ()
+    size = 1024
+    while True:
+        text = ctypes.create_string_buffer(size)
+        needed = function(*map(_name, arguments), text, ctypes.c_int64(size))
+        if abs(needed) <= size:
+            return text.value.decode(errors="replace"), needed > 0
+        size = abs(needed)
 
 
 def device_of(chip: str) -> str:
@@ -114,8 +168,13 @@ def runs_on(chip: str, device: str) -> bool:
     return bool(library().relax_rt_runs_on(_name(chip), _name(device)))
 
 
-def _name(chip: str) -> bytes:
-    return chip.encode(errors="replace").replace(b"\0", b"?")
+def runs_here(triple: str) -> bool:
+    """Whether code for a triple can run in this process, on a CPU that has the features."""
+    return bool(library().relax_rt_runs_here(_name(triple)))
+
+
+def _name(text: str) -> bytes:
+    return text.encode(errors="replace").replace(b"\0", b"?")
 
 
 def machine() -> str:

@@ -1,8 +1,8 @@
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: relax-opt %s -relax-cpu-to-llvm | relax-translate --relax-to-assembly --target=x86_64-linux-gnu --target-cpu=znver4 | FileCheck %s --check-prefix=ZEN4
-// RUN: relax-opt %s -relax-cpu-to-llvm | relax-translate --relax-to-assembly --target=x86_64-linux-gnu --target-cpu=haswell | FileCheck %s --check-prefix=HASWELL
+// RUN: relax-opt %s -relax-cpu-to-llvm | relax-translate --relax-to-assembly --target=x86_64-linux-gnu:znver4 | FileCheck %s --check-prefix=ZEN4
+// RUN: relax-opt %s -relax-cpu-to-llvm | relax-translate --relax-to-assembly --target=x86_64-linux-gnu:haswell | FileCheck %s --check-prefix=HASWELL
 // RUN: relax-opt %s -relax-cpu-to-llvm | relax-translate --relax-to-assembly --target=aarch64-linux-gnu | FileCheck %s --check-prefix=ARM
 // RUN: relax-opt %s -relax-cpu-to-llvm | not relax-translate --relax-to-object --target=unknown-linux 2>&1 | FileCheck %s --check-prefix=ERROR
 
