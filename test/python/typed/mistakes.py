@@ -21,7 +21,7 @@ def build(bb: BlockBuilder, x: Value, module: Module) -> None:
     print(op.exp(x).no_such_attribute)  # attr-defined
     print(x + "1")  # arg-type
     print((x @ x).no_such_attribute)  # attr-defined
-    first, second = op.split(x, 2)
+    first, _second = op.split(x, 2)
     print(first.no_such_attribute)  # attr-defined
     Tensor((Sym("n"), 1.5))  # arg-type
     Tensor((4,), 32)  # arg-type
