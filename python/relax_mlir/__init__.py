@@ -16,6 +16,7 @@ check their preconditions, which MLIR only asserts (`ir_checks`).
 
 # The libraries of the `mlir` package must be loaded before the extension that links them.
 import mlir.ir as _ir  # noqa: F401, I001
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .context import default_context, register
 from .dialects import relax as _dialect  # noqa: F401 - registers the op classes
@@ -37,10 +38,22 @@ from .annotations import Annotation, Callable, Object, Scalar, Shape, Tensor, Tu
 from .values import Value
 from .module import Module, load, parse
 from .builder import BlockBuilder, Function
-from . import nn, op, pipelines
+from . import nn, op, pipelines, runtime
 from .compiler import Code, Target, compile, compile_code
-from .runtime import Device, Executable, KernelTimes, profile
+from .runtime import KernelTimes, profile
 from .export import load_exported
+
+if _TYPE_CHECKING:
+    from .runtime import Device, Executable
+else:
+
+    def __getattr__(name: str) -> object:
+        """What `relax_mlir.runtime` imports when it is used."""
+        if name not in ("Device", "Executable"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value = getattr(runtime, name)
+        return value
+
 
 _install_checks()
 

@@ -13,14 +13,13 @@ from typing import Any
 
 from mlir import ir
 
-from . import _relax, cache
+from . import _relax, cache, runtime
 from .code import Code
 from .diagnostics import collected_errors, error_from
 from .errors import fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
 from .progress import ProgressLike, part_of, reporting
-from .runtime import Executable, compared_features, missing_features
 from .target import Target
 
 __all__ = ["Code", "Target", "compile", "compile_code", "describe_memory"]
@@ -104,7 +103,7 @@ def compile(
     pipeline: Pipeline | None = None,
     cached: bool = True,
     progress: ProgressLike = None,
-) -> Executable:
+) -> runtime.Executable:
     """Compiles a module for this machine and loads the code; the module is not changed.
 
     Args:
@@ -121,13 +120,13 @@ def compile(
             f"code for {target.triple} cannot run on {Target.host().triple}; "
             "compile_code and export make code for others"
         )
-    if target and (missing := missing_features(target.required_features)):
+    if target and (missing := runtime.missing_features(target.required_features)):
         fail(
             f"code for the CPU '{target.cpu or target.triple}' needs {', '.join(missing)}, which this CPU lacks; "
-            f"compile_code and export make code for others {compared_features(target.required_features)}"
+            f"compile_code and export make code for others {runtime.compared_features(target.required_features)}"
         )
     code = compile_code(module, target, use_bounds=use_bounds, pipeline=pipeline, cached=cached, progress=progress)
-    executable = Executable(code)
+    executable = runtime.Executable(code)
     if weights:
         executable.bind_weights(weights)
     return executable

@@ -10,9 +10,11 @@ or TVM FFI tensors.
 This module and those that it imports need neither MLIR nor NumPy: the wheel of packaging/runtime has them.
 """
 
-from .execution.arguments import ReturnedFunction, as_argument, to_numpy
-from .execution.device import Device, to_host
-from .execution.executable import Captured, CaptureStatistics, Executable, HugePages
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from .execution.function import CompiledFunction
 from .execution.profiling import KernelTime, KernelTimes, profile
 from .execution.shared_library import (
@@ -36,6 +38,26 @@ from .execution.shared_library import (
     threads,
     trim_pool,
 )
+
+if TYPE_CHECKING:
+    from .execution.arguments import ReturnedFunction, as_argument, to_numpy
+    from .execution.device import Device, to_host
+    from .execution.executable import Captured, CaptureStatistics, Executable, HugePages
+else:
+    _HOMES = {
+        **dict.fromkeys(("ReturnedFunction", "as_argument", "to_numpy"), "arguments"),
+        **dict.fromkeys(("Device", "to_host"), "device"),
+        **dict.fromkeys(("Captured", "CaptureStatistics", "Executable", "HugePages"), "executable"),
+    }
+
+    def __getattr__(name: str) -> Any:
+        """What calls of compiled code need, imported when it is used: TVM FFI imports PyTorch, which takes seconds."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f".execution.{_HOMES[name]}", __package__), name)
+        globals()[name] = value
+        return value
+
 
 __all__ = [
     "CaptureStatistics",

@@ -23,7 +23,6 @@ from typing import Any
 from . import runtime
 from .dtypes import to_numpy as to_numpy_dtype
 from .errors import MissingPackageError, RelaxError, WeightError
-from .execution.buffers import tensor_of
 from .optional import np
 from .schema import check, parse_json
 
@@ -182,5 +181,7 @@ def _view(data: mmap.mmap | bytes, start: int, name: str, entry: Mapping[str, An
     if any(dim < 0 for dim in shape) or end - begin != count * itemsize:
         raise ValueError(f"tensor {name!r} of shape {shape} has {end - begin} bytes")
     if not np:
+        from .execution.buffers import tensor_of
+
         return tensor_of(memoryview(data)[start + begin : start + end], dtype, shape)
     return np.frombuffer(data, to_numpy_dtype(dtype), count, start + begin).reshape(shape)

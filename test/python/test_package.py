@@ -39,6 +39,15 @@ def test_the_stub_of_the_extension_is_complete():
             assert members == {member for member in dir(getattr(_relax, name)) if not member.startswith("_")}, name
 
 
+# TVM FFI imports PyTorch where that is installed, which takes seconds: both wait for the first call or device.
+def test_importing_does_not_import_tvm_ffi():
+    result = python(
+        "import sys, relax_mlir, relax_mlir.cli.app; assert not {'tvm_ffi', 'torch'} & set(sys.modules);"
+        "from relax_mlir import *; assert Executable is relax_mlir.runtime.Executable and 'tvm_ffi' in sys.modules"
+    )
+    assert result.returncode == 0, result.stderr
+
+
 TEXT = "relax.func private @f(tensor<?xf32, #relax.shape<[n]>>)"
 
 

@@ -12,11 +12,16 @@ from typing import Any
 import tvm_ffi
 
 from ..dtypes import to_numpy as to_numpy_dtype
-from ..errors import RelaxError
+from ..errors import DeviceError, RelaxError
 from ..optional import ARRAY, SCALAR, np
 from .buffers import DataType, from_buffer
 
 _Tensor = tvm_ffi.Tensor
+
+# Errors of calls, by the names that compiled code gives them.
+tvm_ffi.register_error("RecursionError", RecursionError)
+tvm_ffi.register_error("DeviceError", DeviceError)
+tvm_ffi.register_error("KeyboardInterrupt", KeyboardInterrupt)  # in a callback
 
 _KINDS = {"cpu": 1, "cuda": 2, "vulkan": 7}
 """DLPack's device types."""

@@ -14,15 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import tvm_ffi
-
 from ..errors import DeviceError, RelaxError, fail
 
 _MOST_THREADS = 1024
-
-tvm_ffi.register_error("RecursionError", RecursionError)
-tvm_ffi.register_error("DeviceError", DeviceError)
-tvm_ffi.register_error("KeyboardInterrupt", KeyboardInterrupt)  # in a callback
 
 _EMULATOR_SYMBOLS = (
     "relax_emulator_id",
