@@ -17,19 +17,25 @@ function(relax_tablegen td)
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
 
-# relax_compile_together(<target>): groups about eight sources of a folder into
-# one compilation, so that MLIR's headers are parsed, and their templates
+# relax_compile_together(<target> [EXCEPT <folder>...]): groups about eight
+# sources of a folder into one compilation, so that MLIR's headers are parsed, and their templates
 # instantiated, once per group: otherwise these dominate the build time. So a
 # name that is local to one file must not mean something else in another file. A
 # source is assigned to its group by a hash of its name, so that adding a file
-# leaves the other groups unchanged.
+# leaves the other groups unchanged. Sources of the folders after EXCEPT are
+# compiled alone.
 function(relax_compile_together target)
+  cmake_parse_arguments(arg "" "" "EXCEPT" ${ARGN})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     get_filename_component(folder "${source}" ABSOLUTE)
     get_filename_component(folder "${folder}" DIRECTORY)
     file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} "${folder}")
+    if(folder IN_LIST arg_EXCEPT)
+      set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      continue()
+    endif()
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     list(APPEND folders ${folder})
     list(APPEND in_${folder} "${source}")

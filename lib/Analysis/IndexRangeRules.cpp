@@ -12,6 +12,14 @@
 
 #include "Analysis/IndexRanges.h"
 
+#include "Relax/Ops/Create.h"
+#include "Relax/Ops/Elementwise.h"
+#include "Relax/Ops/Index.h"
+#include "Relax/Ops/Manipulate.h"
+#include "Relax/Ops/Memory.h"
+#include "Relax/Ops/Reduction.h"
+#include "Relax/Ops/Slice.h"
+#include "Relax/Ops/Sort.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -14,7 +14,9 @@
 #ifndef RELAX_ANALYSIS_INDEXRANGES_H
 #define RELAX_ANALYSIS_INDEXRANGES_H
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Function.h"
 #include "Relax/Symbolic/Prover.h"
 
 namespace mlir::relax {

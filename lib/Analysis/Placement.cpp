@@ -8,7 +8,10 @@
 #include "Analysis/Placement.h"
 
 #include "Relax/Notes.h"
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Call.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Manipulate.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -9,6 +9,8 @@
 
 #include "Conversion/Slots.h"
 #include "Relax/Notes.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Function.h"
 #include "Runtime/Core/RelaxRuntime.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"

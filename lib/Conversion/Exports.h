@@ -9,7 +9,6 @@
 #define RELAX_CONVERSION_EXPORTS_H
 
 #include "Analysis/Placement.h"
-#include "Relax/RelaxOps.h"
 #include "Target/Common/HostBuilder.h"
 #include "Transforms/Memory/Writes.h"
 #include "llvm/ADT/MapVector.h"

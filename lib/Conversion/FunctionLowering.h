@@ -17,6 +17,12 @@
 
 #include "Analysis/Placement.h"
 #include "Conversion/Exports.h"
+#include "Relax/Ops/Call.h"
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Core.h"
+#include "Relax/Ops/Function.h"
+#include "Relax/Ops/Index.h"
+#include "Relax/Ops/Memory.h"
 #include "Target/Common/HostBuilder.h"
 
 namespace mlir::relax {

@@ -8,6 +8,7 @@
 #include "Analysis/CallOrder.h"
 #include "Conversion/FunctionLowering.h"
 #include "Conversion/Passes.h"
+#include "Relax/Ops/Manipulate.h"
 #include "Target/Common/ConvertKernelBoundary.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

@@ -21,6 +21,9 @@
 
 #include "Analysis/IndexRanges.h"
 #include "Relax/Notes.h"
+#include "Relax/Ops/Attention.h"
+#include "Relax/Ops/Call.h"
+#include "Relax/Ops/Index.h"
 #include "Relax/SymDirectives.h"
 #include "Transforms/Legalize/FreshSymbols.h"
 #include "Transforms/Legalize/Movement.h"

@@ -8,7 +8,7 @@
 #ifndef RELAX_TRANSFORMS_LEGALIZE_FRESHSYMBOLS_H
 #define RELAX_TRANSFORMS_LEGALIZE_FRESHSYMBOLS_H
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Function.h"
 
 namespace mlir::relax {
 

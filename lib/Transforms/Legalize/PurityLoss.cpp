@@ -7,6 +7,8 @@
 
 #include "Transforms/Legalize/PurityLoss.h"
 
+#include "Relax/Ops/Control.h"
+#include "Relax/Ops/Index.h"
 #include "Transforms/Simplify/InlineDataflow.h"
 
 using namespace mlir;

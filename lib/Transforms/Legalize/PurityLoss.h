@@ -8,7 +8,7 @@
 #ifndef RELAX_TRANSFORMS_LEGALIZE_PURITYLOSS_H
 #define RELAX_TRANSFORMS_LEGALIZE_PURITYLOSS_H
 
-#include "Relax/RelaxOps.h"
+#include "Relax/Ops/Function.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::relax {
