@@ -20,7 +20,9 @@ namespace mlir::relax::notes {
 /// On a kernel: the pattern that `relax-annotate-kernel-patterns` found, as a
 /// string.
 constexpr llvm::StringLiteral kPattern = "relax.pattern";
-/// On a graph function: its calls become one kernel (set by `relax-fuse-ops`).
+/// On a graph function: its calls become one kernel (set by `relax-fuse-ops`,
+/// or by users). On a kernel: it was made of such a function of a user, and
+/// fusion leaves it as it is.
 constexpr llvm::StringLiteral kPrimitive = "relax.primitive";
 /// On a graph function: the memory statistics of `relax-plan-memory`.
 constexpr llvm::StringLiteral kMemoryPlan = "relax.memory_plan";

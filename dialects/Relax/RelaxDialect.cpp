@@ -110,8 +110,8 @@ static std::optional<LogicalResult> verifyNote(Operation *op,
     return require(isa<func::FuncOp>(op) && isa<StringAttr>(value),
                    "a string, on a kernel");
   if (attribute.getName() == notes::kPrimitive)
-    return require(isa<FuncOp>(op) && isa<UnitAttr>(value),
-                   "a unit attribute, on a graph function");
+    return require(isa<FuncOp, func::FuncOp>(op) && isa<UnitAttr>(value),
+                   "a unit attribute, on a graph function or a kernel");
   if (attribute.getName() == notes::kMemoryPlan)
     return require(isa<FuncOp>(op) && isa<DictionaryAttr>(value),
                    "a dictionary, on a graph function");

@@ -97,6 +97,7 @@ class BlockBuilder:
         results: Sequence[TypeLike] | None = None,
         private: bool = False,
         pure: bool = False,
+        primitive: bool = False,
         device: str | None = None,
         attrs: Mapping[str, mlir_types.Attribute] | None = None,
     ) -> Iterator[Function]:
@@ -110,6 +111,8 @@ class BlockBuilder:
             function calls itself. By default, the types of the returned values.
           private: whether the function is visible only inside the module.
           pure: whether it has no side effects, so that dataflow blocks may call it.
+          primitive: whether its body becomes one kernel, which no other op joins; a function like that is private and
+            pure. Compiling it is an error if its body cannot be one kernel.
           device: "host" for a function that runs on the host in a module for a device, with its tensors there;
             `op.to_device` copies between host and device.
         """
@@ -118,9 +121,13 @@ class BlockBuilder:
             if device not in ("host", "device"):
                 fail(f"there is no place {device!r}; there are 'host' and 'device'")
             attrs = {**(attrs or {}), "relax.device": ir.StringAttr.get(device, self.context)}
+        if primitive:
+            attrs = {**(attrs or {}), "relax.primitive": ir.UnitAttr.get(self.context)}
         if isinstance(params, Iterator):
             params = list(params)
-        func, types = self._create_function(name, params, symbols, results, private, pure, attrs)
+        func, types = self._create_function(
+            name, params, symbols, results, private or primitive, pure or primitive, attrs
+        )
         caller = caller_location()
         # The name in a parameter's location is the parameter's name, not that of a Python function.
         location = caller.to_mlir(self.context)

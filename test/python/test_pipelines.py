@@ -8,11 +8,12 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import find_tool
 from mlir import ir
 
-from relax_mlir import RelaxError, Sym, _relax, parse, pipelines
+from relax_mlir import BlockBuilder, RelaxError, Sym, Tensor, _relax, compile, op, parse, pipelines
 from relax_mlir.pipelines import (
     CSE,
     BindSymbols,
@@ -251,3 +252,36 @@ def test_own_fusion(target):
     names = called(own)
     assert len(names) == 2 and names[0] == "@own" and names[1] != "@own"
     assert "group_first_two" in repr(target.default_pipeline(own_fusion=[group_first_two]))
+
+
+# A function that the program marks is one kernel, which neither grows nor is taken apart, whatever fusion would do.
+@pytest.mark.parametrize("target", [cpu, gpu], ids=["cpu", "gpu"])
+def test_primitive_functions(target):
+    bb, n = BlockBuilder(), Sym("n")
+    with bb.function("scores", [Tensor((n, 8), "f32"), Tensor((8, 8), "f32")], primitive=True) as scores:
+        x, w = scores.params
+        bb.return_(op.matmul(op.softmax(op.matmul(x, w)), w))
+    with bb.function("main", [Tensor((n, 8), "f32"), Tensor((8, 8), "f32")]) as main:
+        x, w = main.params
+        bb.return_(op.exp(bb.call(scores, op.exp(x), w)))
+    module = bb.module()
+    lowered = module.clone()
+    (target.make_kernels() + target.fuse_kernels()).run(lowered)
+    names = called(lowered)
+    assert len(names) == 3 and names[1] == "@scores"
+    if target is cpu:
+        x, w = np.random.default_rng(0).standard_normal((2, 8, 8), np.float32)
+        exponentials = np.exp(np.exp(x) @ w)
+        expected = np.exp(exponentials / exponentials.sum(1, keepdims=True) @ w)
+        np.testing.assert_allclose(compile(module)["main"](x, w), expected, rtol=1e-4)
+
+
+def test_primitive_function_that_is_not_one_kernel():
+    bb = BlockBuilder()
+    with bb.function("flat", [Tensor((4, 4), "f32")], primitive=True) as flat:
+        bb.return_(op.reshape(op.exp(flat.params[0]), (16,)))
+    with bb.function("main", [Tensor((4, 4), "f32")]) as main:
+        bb.return_(bb.call(flat, main.params[0]))
+    with pytest.raises(RelaxError, match=r"@flat cannot become one kernel: it holds relax.reshape") as caught:
+        compile(bb.module(), cached=False)
+    assert str(caught.value).count("test_pipelines.py") == 2  # the function, and the op that is in the way

@@ -24,6 +24,7 @@ struct EraseShapes : relax::impl::EraseShapesPassBase<EraseShapes> {
     func::FuncOp kernel = getOperation();
     kernel->removeAttr(RelaxDialect::kSymbolsAttr);
     kernel->removeAttr(notes::kComputedSizes);
+    kernel->removeAttr(notes::kPrimitive);
     for (unsigned index = 0; index < kernel.getNumArguments(); ++index) {
       kernel.removeArgAttr(index, RelaxDialect::kShapeAttr);
       kernel.removeArgAttr(index, RelaxDialect::kSymbolAttr);

@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
 #include "Relax/Ops/Elementwise.h"
 #include "Relax/Ops/Function.h"
@@ -197,7 +198,7 @@ struct DispatchCublasLt
     SymbolTable table(getOperation());
     Writes writes(getOperation());
     for (FuncOp function : llvm::to_vector(getOperation().getOps<FuncOp>()))
-      if (!function.isExternal())
+      if (!function.isExternal() && !function->hasAttr(notes::kPrimitive))
         run(function, table, writes);
   }
 

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/RangeProof.h"
 #include "Relax/CallUtils.h"
 #include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
@@ -118,19 +119,6 @@ private:
   }
 };
 
-/// Whether `value` is proved to be in the range.
-bool isInRange(SymExprAttr value, SymbolFacts::Range range,
-               const Prover &prover) {
-  auto constant = [&](int64_t number) {
-    return SymExprAttr::getConstant(value.getContext(), number);
-  };
-  return prover.lessEqual(constant(range.lower), value) == Truth::Yes &&
-         (!range.upper ||
-          prover.lessEqual(value, constant(*range.upper)) == Truth::Yes) &&
-         (range.multipleOf == 1 ||
-          prover.divisible(value, constant(range.multipleOf)) == Truth::Yes);
-}
-
 class Dispatcher {
 public:
   Dispatcher(ArrayRef<FuncOp> patterns, const Writes &writes)
@@ -193,7 +181,7 @@ bool Dispatcher::replace(FuncOp pattern, Operation *root, const Match &match) {
     return false;
   SymbolFacts conditions(pattern.getSymbolRanges());
   for (auto [symbol, value] : unifier.getBindings())
-    if (!value || !isInRange(value, conditions.get(symbol), prover))
+    if (!value || !isProvedInRange(value, conditions.get(symbol), prover))
       return false;
 
   auto library = pattern->getAttrOfType<DictionaryAttr>(notes::kLibrary);
@@ -269,7 +257,8 @@ struct DispatchLibrary : relax::impl::DispatchLibraryPassBase<DispatchLibrary> {
       for (FuncOp function : module ? llvm::to_vector(module.getOps<FuncOp>())
                                     : SmallVector<FuncOp>())
         if (!function->hasAttr(notes::kLibrary)) {
-          if (module == getOperation())
+          // A primitive function becomes one kernel, so its ops stay in it.
+          if (module == getOperation() && !function->hasAttr(notes::kPrimitive))
             functions.push_back(function);
         } else if (failed(verifyPattern(function))) {
           return signalPassFailure();

@@ -140,7 +140,7 @@ struct FuseRowProducers
   /// The kernel of a call that may join a group.
   static func::FuncOp getKernel(CallTIROp call, SymbolTable &table) {
     auto kernel = table.lookup<func::FuncOp>(call.getCallee());
-    if (!kernel || kernel.isExternal())
+    if (!kernel || kernel.isExternal() || isFinal(kernel))
       return {};
     for (Type type : call->getOperandTypes()) {
       auto tensor = dyn_cast<RankedTensorType>(type);

@@ -5,12 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Analysis/CallOrder.h"
+#include "Analysis/Placement.h"
+#include "Analysis/RangeProof.h"
 #include "Relax/CallUtils.h"
 #include "Relax/Notes.h"
 #include "Relax/Ops/Call.h"
-#include "Relax/Ops/Core.h"
 #include "Transforms/Fusion/MergeKernels.h"
 #include "Transforms/Fusion/Passes.h"
+#include "Transforms/Simplify/InlineDataflow.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_FUSETIRPASS
@@ -23,65 +26,129 @@ using namespace mlir::relax;
 namespace {
 
 struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
+  using FuseTIRPassBase::FuseTIRPassBase;
+
   void runOnOperation() override {
     SymbolTable table(getOperation());
     SymbolTableCollection tables;
     SymbolUserMap users(tables, getOperation());
-    for (auto function :
-         llvm::make_early_inc_range(getOperation().getOps<FuncOp>()))
-      if (function->hasAttr(notes::kPrimitive) && !function.isExternal())
-        fuse(function, users, table);
+    // A primitive function may call another one, whose kernel becomes part of
+    // its own.
+    for (FuncOp function : getCalleesFirst(getOperation(), table))
+      if (function->hasAttr(notes::kPrimitive) &&
+          failed(fuse(function, users, table)) && areFinal)
+        return signalPassFailure();
   }
 
-  void fuse(FuncOp function, SymbolUserMap &users, SymbolTable &table) {
-    std::string reason;
+  LogicalResult fuse(FuncOp function, SymbolUserMap &users,
+                     SymbolTable &table) {
     SmallVector<CallOp> calls;
     for (Operation *user : users.getUsers(function)) {
       auto call = dyn_cast<CallOp>(user);
       if (!call)
-        reason = "it is used as a value";
+        return refuse(function, {"it is used as a value", user});
+      if (runsOnHost(call->getParentOfType<FuncOp>()) != runsOnHost(function))
+        return refuse(function, {"a caller runs in another place", user});
       calls.push_back(call);
     }
     if (!function.isPrivate())
-      reason = "it is public";
-    FailureOr<MergedKernel> merged = failure();
-    if (reason.empty())
-      merged = mergeKernels(function, table, reason);
+      return refuse(function, {"it is public"});
+    function.walk([](DataflowOp dataflow) { inlineDataflow(dataflow); });
+    passConstants(function, calls);
+    MergeFailure why;
+    FailureOr<MergedKernel> merged = mergeKernels(function, table, why);
     if (failed(merged))
-      return emitReason(function, reason);
+      return refuse(function, why);
     SmallVector<ArrayAttr> integers;
     for (CallOp call : calls) {
-      integers.push_back(solve(call, function, merged->integers));
-      if (!integers.back())
-        return emitReason(function, "a call does not determine a symbol");
+      integers.push_back(solve(call, function, merged->integers, why));
+      if (!integers.back()) {
+        merged->function.erase();
+        return refuse(function, why);
+      }
     }
     table.remove(function);
     fuseLoopNests(merged->function);
+    if (areFinal)
+      merged->function->setAttr(notes::kPrimitive,
+                                UnitAttr::get(&getContext()));
     OpBuilder(function).insert(merged->function);
     table.insert(merged->function);
     for (auto [call, values] : llvm::zip(calls, integers))
       replace(call, *merged, values);
     function.erase();
+    return success();
   }
 
-  /// Explains why a function was not fused.
-  void emitReason(FuncOp function, StringRef reason) {
-    function.emitRemark() << "primitive function @" << function.getName()
-                          << " is not fused: " << reason;
+  /// Constants become parameters, and operands of the calls; unused ones go.
+  static void passConstants(FuncOp function, ArrayRef<CallOp> calls) {
+    Block &body = function.getBody().front();
+    for (auto constant :
+         llvm::make_early_inc_range(body.getOps<ConstantOp>())) {
+      if (!constant->use_empty()) {
+        unsigned index = function.getNumArguments();
+        (void)function.insertArgument(index, constant.getType(), {},
+                                      constant.getLoc());
+        constant.getResult().replaceAllUsesWith(function.getArgument(index));
+        for (CallOp call : calls) {
+          Operation *copy = OpBuilder(call).clone(*constant);
+          call->insertOperands(call->getNumOperands(), copy->getResults());
+        }
+      }
+      constant.erase();
+    }
   }
 
-  /// The values of `symbols` of `function` at a call; null if they are unknown.
-  ArrayAttr solve(CallOp call, FuncOp function, ArrayRef<SymExprAttr> symbols) {
+  /// Explains why a function is not fused.
+  LogicalResult refuse(FuncOp function, const MergeFailure &why) {
+    InFlightDiagnostic diagnostic =
+        areFinal ? function.emitError() : function.emitRemark();
+    diagnostic << "primitive function @" << function.getName();
+    if (areFinal)
+      diagnostic << " cannot become one kernel: " << why.reason
+                 << "; change that, or remove the attribute '"
+                 << notes::kPrimitive << "'";
+    else
+      diagnostic << " is not fused: " << why.reason;
+    if (areFinal && why.op)
+      diagnostic.attachNote(why.op->getLoc()) << "this op is in the way";
+    return failure();
+  }
+
+  /// The values of the integers of the kernel at a call; null, with a reason,
+  /// if the call of the kernel would not check what the call of the function
+  /// does.
+  ArrayAttr solve(CallOp call, FuncOp function, ArrayRef<SymExprAttr> symbols,
+                  MergeFailure &why) {
+    Signature signature = Signature::of(function);
+    SymbolFacts facts(signature.ranges);
     Prover prover(&getContext(), SymbolFacts::at(call));
     Unifier unifier(prover, &getContext());
-    if (failed(unifyCall(call, Signature::of(function), call.getOperands(),
-                         unifier)))
-      return {};
+    auto fail = [&](const Twine &reason) {
+      why = {reason.str(), call};
+      return ArrayAttr();
+    };
+    if (failed(unifyCall(call, signature, call.getOperands(), unifier)))
+      return fail("a call does not fit it");
+    for (Type type : call->getResultTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type);
+          !tensor || llvm::is_contained(getSymDims(tensor), SymExprAttr()))
+        return fail("a result of a call has an unknown dimension; name those "
+                    "of the operands with relax.match_cast");
     SmallVector<Attribute> values;
     for (SymExprAttr symbol : symbols) {
       values.push_back(unifier.getBindings().lookup(symbol.getName()));
       if (!values.back())
-        return {};
+        return fail("a call does not determine symbol '" +
+                    symbol.getName().getValue() + "'");
+    }
+    for (NamedAttribute range : signature.ranges ? signature.ranges.getValue()
+                                                 : ArrayRef<NamedAttribute>()) {
+      StringAttr name = range.getName();
+      SymExprAttr value = unifier.getBindings().lookup(name);
+      if (!value || !isProvedInRange(value, facts.get(name), prover))
+        return fail("a call does not prove the bounds of symbol '" +
+                    name.getValue() + "'; declare them in the caller, too");
     }
     return ArrayAttr::get(&getContext(), values);
   }

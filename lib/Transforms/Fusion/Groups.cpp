@@ -8,6 +8,7 @@
 #include "Transforms/Fusion/Groups.h"
 
 #include "Relax/CallUtils.h"
+#include "Relax/Notes.h"
 #include "Relax/SymDirectives.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -37,9 +38,13 @@ std::optional<SymSubstitution> relax::solveProvedCall(CallTIROp call,
   return unifier.getBindings();
 }
 
+bool relax::isFinal(func::FuncOp kernel) {
+  return kernel->hasAttr(notes::kPrimitive);
+}
+
 func::FuncOp KernelFacts::getFusibleKernel(CallTIROp call) {
   auto kernel = table.lookup<func::FuncOp>(call.getCallee());
-  if (!kernel || call->getNumResults() == 0 ||
+  if (!kernel || call->getNumResults() == 0 || isFinal(kernel) ||
       getPattern(kernel) == KernelPattern::Opaque)
     return {};
   for (Type type : call->getOperandTypes()) {

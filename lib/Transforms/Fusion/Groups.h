@@ -35,6 +35,9 @@ namespace mlir::relax {
 std::optional<SymSubstitution> solveProvedCall(CallTIROp call,
                                                func::FuncOp kernel);
 
+/// Whether a user chose what the kernel computes, so that it joins no group.
+bool isFinal(func::FuncOp kernel);
+
 /// Cached facts about the kernels of a module that fusion needs.
 class KernelFacts {
 public:

@@ -32,20 +32,20 @@ namespace {
 
 class KernelMerger {
 public:
-  KernelMerger(FuncOp primitive, SymbolTable &table, std::string &reason)
-      : primitive(primitive), table(table), reason(reason),
-        loc(primitive.getLoc()), builder(primitive.getContext()),
-        sizes(builder, loc), math(primitive.getContext()) {}
+  KernelMerger(FuncOp primitive, SymbolTable &table, MergeFailure &why)
+      : primitive(primitive), table(table), why(why), loc(primitive.getLoc()),
+        builder(primitive.getContext()), sizes(builder, loc),
+        math(primitive.getContext()) {}
 
   FailureOr<MergedKernel> run();
 
 private:
-  LogicalResult fail(const Twine &why) {
-    reason = why.str();
+  LogicalResult fail(Operation *op, const Twine &reason) {
+    why = {reason.str(), op};
     return failure();
   }
   LogicalResult collectCalls();
-  LogicalResult unifyElementType(Value value, Type elementType);
+  LogicalResult unifyElementType(CallTIROp call, Value value, Type elementType);
   void makeSignature();
   void inlineCall(CallTIROp call, func::FuncOp kernel);
 
@@ -63,7 +63,7 @@ private:
 
   FuncOp primitive;
   SymbolTable &table;
-  std::string &reason;
+  MergeFailure &why;
   Location loc;
   OpBuilder builder;
   SizeBuilder sizes;
@@ -80,10 +80,11 @@ private:
   MergedKernel merged;
 };
 
-LogicalResult KernelMerger::unifyElementType(Value value, Type elementType) {
+LogicalResult KernelMerger::unifyElementType(CallTIROp call, Value value,
+                                             Type elementType) {
   Type &known = elementTypes[value];
   if (known && known != elementType)
-    return fail("two kernels see a tensor with different element types");
+    return fail(call, "two kernels see a tensor with different element types");
   known = elementType;
   return success();
 }
@@ -93,17 +94,18 @@ LogicalResult KernelMerger::collectCalls() {
   for (Operation &op : primitive.getBody().front().without_terminator()) {
     auto call = dyn_cast<CallTIROp>(op);
     if (!call)
-      return fail("it holds " + op.getName().getStringRef() +
-                  ", not only calls of kernels");
+      return fail(&op, "it holds " + op.getName().getStringRef() +
+                           ", not only calls of kernels");
     auto kernel = table.lookup<func::FuncOp>(call.getCallee());
     if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
-      return fail("kernel @" + call.getCallee() + " has no single block");
+      return fail(call, "kernel @" + call.getCallee() + " has no single block");
     if (isInBufferForm(kernel))
-      return fail("kernel @" + call.getCallee() + " is on buffers already");
+      return fail(call,
+                  "kernel @" + call.getCallee() + " is on buffers already");
     std::optional<SymSubstitution> bindings = solveProvedCall(call, kernel);
     if (!bindings)
-      return fail("conditions of kernel @" + call.getCallee() +
-                  " on shapes are only checked at run time");
+      return fail(call, "conditions of kernel @" + call.getCallee() +
+                            " on shapes are only checked at run time");
     if (auto exprs = kernel->getAttrOfType<ArrayAttr>(notes::kComputedSizes))
       for (SymExprAttr expr : getSymExprs(exprs))
         computed.push_back(math.substitute(expr, *bindings));
@@ -114,17 +116,17 @@ LogicalResult KernelMerger::collectCalls() {
       for (Value value : tensors) {
         auto type = dyn_cast<RankedTensorType>(value.getType());
         if (!type || llvm::is_contained(getSymDims(type), SymExprAttr()))
-          return fail("a tensor has an unknown dimension");
+          return fail(call, "a tensor has an unknown dimension");
         auto parameter =
             cast<RankedTensorType>(kernel.getArgumentTypes()[next++]);
-        if (failed(unifyElementType(value, parameter.getElementType())))
+        if (failed(unifyElementType(call, value, parameter.getElementType())))
           return failure();
       }
   }
   DenseSet<Value> seen;
   for (Value value : returned.getOperands())
     if (!value.getDefiningOp() || !seen.insert(value).second)
-      return fail("it returns a parameter, or a value twice");
+      return fail(returned, "it returns a parameter, or a value twice");
   return success();
 }
 
@@ -280,6 +282,6 @@ FailureOr<MergedKernel> KernelMerger::run() {
 } // namespace
 
 FailureOr<MergedKernel>
-relax::mergeKernels(FuncOp primitive, SymbolTable &table, std::string &reason) {
-  return KernelMerger(primitive, table, reason).run();
+relax::mergeKernels(FuncOp primitive, SymbolTable &table, MergeFailure &why) {
+  return KernelMerger(primitive, table, why).run();
 }

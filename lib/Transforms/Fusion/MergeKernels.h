@@ -23,10 +23,16 @@ struct MergedKernel {
   SmallVector<SymExprAttr> integers;
 };
 
-/// Merges the kernels that `primitive` calls. Fails, with a reason, if it
-/// contains anything but calls of kernels with bodies.
+/// Why a primitive function cannot become one kernel.
+struct MergeFailure {
+  std::string reason;
+  Operation *op = nullptr; // that is in the way; may be null
+};
+
+/// Merges the kernels that `primitive` calls. Fails if it contains anything but
+/// calls of kernels with bodies.
 FailureOr<MergedKernel> mergeKernels(FuncOp primitive, SymbolTable &table,
-                                     std::string &reason);
+                                     MergeFailure &why);
 
 /// Fuses loop nests of a kernel into a single pass over the data if possible.
 void fuseLoopNests(func::FuncOp kernel);

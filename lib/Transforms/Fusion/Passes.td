@@ -57,8 +57,9 @@ def FuseOpsPass : Pass<"relax-fuse-ops", "::mlir::ModuleOp"> {
 
     A group holds at most one contraction or reduction; with `share-operands`, several
     contractions of one operand if their results have the same shape and meet element by
-    element: then one pass over the operand computes them together. Opaque kernels,
-    in-place calls, library calls and graph ops never join a group. A group runs at its
+    element: then one pass over the operand computes them together. Opaque kernels, kernels
+    that users have grouped (`relax-fuse-tir` with `final`), in-place calls, library calls
+    and graph ops never join a group. A group runs at its
     last call, i.e. after the definition of every symbol that it uses; nothing moves
     across a call that writes to its operands.
 
@@ -198,9 +199,14 @@ def FuseTIRPass : Pass<"relax-fuse-tir", "::mlir::ModuleOp"> {
     after it, as separate nests in the same kernel: code generation tiles the contraction
     and computes them tile by tile, which a single nest would prevent.
 
-    A primitive function that contains anything but calls of kernels with bodies, or that
-    is used as a value, stays an ordinary function. Kernels that are no longer called are
-    left for `relax-dce`.
+    Constants of a primitive function become operands of its kernel. A primitive function
+    that contains anything else but calls of kernels with bodies, or that is public or used
+    as a value, stays an ordinary function. Kernels that are no longer called are left for
+    `relax-dce`.
+
+    With `final`, which is for functions that users have marked, such a function is an
+    error, and the kernels are marked `relax.primitive`: no other fusion pass groups their
+    calls. The default pipelines run it so before `relax-fuse-ops`.
 
     Before:
 
@@ -242,6 +248,10 @@ def FuseTIRPass : Pass<"relax-fuse-tir", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"areFinal", "final", "bool", "false",
+           "whether the kernels join no later group, and a function that cannot become one is an error">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"

@@ -19,7 +19,9 @@
 
 #include "Analysis/CallOrder.h"
 #include "Analysis/Placement.h"
+#include "Analysis/RangeProof.h"
 #include "Relax/CallUtils.h"
+#include "Relax/Notes.h"
 #include "Transforms/Passes.h"
 #include "Transforms/Shapes/RewriteSymbols.h"
 #include "mlir/IR/IRMapping.h"
@@ -71,18 +73,6 @@ private:
   NamedAttrList ranges;
 };
 
-/// Whether `value` is proved to be in the range that the callee checks.
-bool isInRange(SymExprAttr value, SymbolFacts::Range range,
-               const Prover &prover) {
-  SymBuilder math(value.getContext());
-  return prover.lessEqual(math.constant(range.lower), value) == Truth::Yes &&
-         (!range.upper ||
-          prover.lessEqual(value, math.constant(*range.upper)) == Truth::Yes) &&
-         (range.multipleOf == 1 ||
-          prover.divisible(value, math.constant(range.multipleOf)) ==
-              Truth::Yes);
-}
-
 class CallInliner {
 public:
   CallInliner(CallOp call, FuncOp callee, CallerSymbols &symbols)
@@ -124,7 +114,7 @@ LogicalResult CallInliner::bindSymbols() {
     if (substitution.contains(name))
       return;
     SymExprAttr value = unifier.getBindings().lookup(name);
-    if (!value || !isInRange(value, calleeFacts.get(name), prover)) {
+    if (!value || !isProvedInRange(value, calleeFacts.get(name), prover)) {
       value = symbols.makeFresh(name, callee);
       fresh.insert(name);
     }
@@ -275,6 +265,7 @@ struct Inline : relax::impl::InlinePassBase<Inline> {
         auto callee = table.lookup<FuncOp>(call.getCallee());
         // An unfinished callee is also a caller of this function: recursion.
         if (!callee || !callee.isPrivate() || !done.contains(callee) ||
+            callee->hasAttr(notes::kPrimitive) ||
             (callCount[callee] > 1 && size[callee] > maxSize) ||
             !fitsAtCall(call, callee) || !haveSamePlaces(caller, callee))
           continue;

@@ -94,8 +94,8 @@ def InlinePass : Pass<"relax-inline", "::mlir::ModuleOp"> {
     `relax.match_cast`s.
 
     A function that is called more than once is inlined only up to `max-size` ops.
-    Recursive calls stay, and so do calls of a function that takes a symbol as an integer
-    other than an `index`. The functions themselves are left for `relax-dce`. (Upstream's
+    Recursive calls stay, and so do calls of a function that is marked `relax.primitive`,
+    since it becomes one kernel, or takes a symbol as an integer other than an `index`. The functions themselves are left for `relax-dce`. (Upstream's
     `inline` ignores `relax.call`, as it cannot handle symbols.)
 
     Before:

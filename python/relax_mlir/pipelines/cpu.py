@@ -38,12 +38,13 @@ def make_kernels(many_threads: bool = False, dispatch: Sequence[Step] = ()) -> P
 def fuse_kernels(own: Sequence[Step] = ()) -> Pipeline:
     """Fuses consecutive kernels, as far as their loops allow.
 
-    Before that, `own` may choose groups: private functions marked `relax.primitive`, which contain calls of kernels and
-    stay as they are until `FuseTIR` makes a kernel of each.
+    Before that, each private function marked `relax.primitive` becomes one kernel, which stays as it is: functions that
+    the program marks, and those that the passes `own` make of calls of kernels.
     """
     return Pipeline(
         [
             *own,
+            FuseTIR(final=True),
             FuseOps(),
             FuseTIR(),
             SymbolDCE(),  # kernels that are no longer called

@@ -33,6 +33,7 @@ def fuse_kernels(own: Sequence[Step] = ()) -> Pipeline:
     return Pipeline(
         [
             *own,
+            FuseTIR(final=True),
             FuseOps(share_operands=True),
             FuseTIR(),
             FuseSiblings(),

@@ -1,0 +1,53 @@
+// Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: relax-opt %s -split-input-file -verify-diagnostics -relax-simplify -relax-legalize -relax-fuse-tir=final=true
+
+
+// expected-error @+1 {{primitive function @own cannot become one kernel: it holds relax.reshape, not only calls of kernels; change that, or remove the attribute 'relax.primitive'}}
+relax.func private @own(%x: tensor<4xf32>) -> tensor<2x2xf32> attributes {pure, relax.primitive} {
+  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.shape [2, 2] : !relax.shape<[2, 2]>
+  // expected-note @+1 {{this op is in the way}}
+  %2 = relax.reshape %0, %1 : (tensor<4xf32>, !relax.shape<[2, 2]>) -> tensor<2x2xf32>
+  relax.return %2 : tensor<2x2xf32>
+}
+relax.func @main(%x: tensor<4xf32>) -> tensor<2x2xf32> {
+  %0 = relax.call pure @own(%x) : (tensor<4xf32>) -> tensor<2x2xf32>
+  relax.return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{primitive function @own cannot become one kernel: it is public; change that}}
+relax.func @own(%x: tensor<4xf32>) -> tensor<4xf32> attributes {pure, relax.primitive} {
+  %0 = relax.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %0 : tensor<4xf32>
+}
+
+// -----
+
+// The kernel would not check them.
+// expected-error @+1 {{a call does not prove the bounds of symbol 'n'; declare them in the caller, too}}
+relax.func private @own(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> attributes {pure, relax.primitive, relax.symbols = {n = #relax.range<1, 8>}} {
+  %0 = relax.exp %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
+}
+relax.func @main(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> {
+  // expected-note @+1 {{this op is in the way}}
+  %0 = relax.call pure @own(%x) : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
+}
+
+// -----
+
+// expected-error @+1 {{a result of a call has an unknown dimension; name those of the operands with relax.match_cast}}
+relax.func private @own(%x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> attributes {pure, relax.primitive} {
+  %0 = relax.exp %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
+}
+relax.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-note @+1 {{this op is in the way}}
+  %0 = relax.call pure @own(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  relax.return %0 : tensor<?xf32>
+}
