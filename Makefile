@@ -6,7 +6,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs site lint format fuzz mutate sanitize wheel runtime-wheel test-runtime-wheel setup clean
+.PHONY: vulkan torch onnx demo test test-all conformance conformance-onnx conformance-onnx-models reference docs site lint format fuzz mutate sanitize wheel runtime-wheel test-runtime-wheel first-hour new-op setup clean
 
 setup: ## the environment, with an editable install of the package
 	@tools/setup-environment $(VENV)
@@ -94,6 +94,12 @@ runtime-wheel: ## a wheel in dist/ that runs exported folders, without the compi
 
 test-runtime-wheel: setup runtime-wheel ## runs a model with that wheel, in an environment from the package index
 	@$(BIN)/python test/packaging/runtime_wheel.py $$(ls -t dist/relax_mlir_runtime-*.whl | head -1)
+
+first-hour: ## the time from a clone to a model called from C++, step by step (a whole build)
+	@python3 test/packaging/first_hour.py
+
+new-op: setup ## the time until a new op can be called from Python, in this checkout, which must have no changes
+	@$(BIN)/python test/packaging/new_op.py
 
 clean:
 	rm -rf build dist
