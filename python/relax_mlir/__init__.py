@@ -16,10 +16,10 @@ check their preconditions, which MLIR only asserts (`ir_checks`).
 
 # The libraries of the `mlir` package must be loaded before the extension that links them.
 import mlir.ir as _ir  # noqa: F401, I001
+from mlir._mlir_libs._mlir import globals as _globals
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .context import default_context, register
-from .dialects import relax as _dialect  # noqa: F401 - registers the op classes
 from .errors import (
     ContextLengthError,
     DeviceError,
@@ -56,6 +56,7 @@ else:
 
 
 _install_checks()
+_globals.append_dialect_search_prefix(f"{__name__}.dialects")  # where MLIR finds op classes when it first needs them
 
 __version__ = "0.1.0"
 
