@@ -83,8 +83,9 @@ format: setup ## applies the formatting that lint checks
 	@git ls-files '*.cpp' '*.h' | xargs $(BIN)/clang-format -i
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
 
+# In the build folder of `setup`, whose objects it links; the next `setup` links the tools again.
 wheel: setup ## a wheel in dist/
-	@$(BIN)/python -m pip wheel --no-build-isolation --no-deps -w dist .
+	@$(BIN)/python -m pip wheel --no-build-isolation --no-deps -w dist -C 'build-dir=build/editable-{cache_tag}' .
 
 # Needs no compiler, so no `setup`. The library is compiled again, without the options of MLIR.
 runtime-wheel: ## a wheel in dist/ that runs exported folders, without the compiler
