@@ -32,6 +32,25 @@
 // CHECK-NEXT:         "line": 6
 // -----
 
+// A symbol of sizes is defined where it is a plain dimension, in the same function.
+{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"test:///sizes.mlir","languageId":"mlir","version":1,"text":"relax.func private @f(tensor<?xf32, #relax.shape<[n]>>)\nrelax.func private @g(tensor<?x?xf32, #relax.shape<[2*n, n]>>) -> tensor<?xf32, #relax.shape<[n + 1]>>"}}}
+// -----
+{"jsonrpc":"2.0","id":6,"method":"textDocument/definition","params":{"textDocument":{"uri":"test:///sizes.mlir"},"position":{"line":1,"character":94}}}
+// CHECK:      "id": 6,
+// CHECK:          "range": {
+// CHECK-NEXT:       "end": {
+// CHECK-NEXT:         "character": 58,
+// CHECK-NEXT:         "line": 1
+// CHECK-NEXT:       },
+// CHECK-NEXT:       "start": {
+// CHECK-NEXT:         "character": 57,
+// CHECK-NEXT:         "line": 1
+// -----
+{"jsonrpc":"2.0","id":7,"method":"textDocument/definition","params":{"textDocument":{"uri":"test:///sizes.mlir"},"position":{"line":1,"character":12}}}
+// CHECK:      "id": 7,
+// CHECK:      "result": []
+// -----
+
 // Names of ops complete after the dialect's name.
 {"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"test:///main.mlir","version":2},"contentChanges":[{"text":"relax.func @main(%x: tensor<4xf32>) {\n  %0 = relax.\n}"}]}}
 // -----

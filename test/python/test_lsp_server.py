@@ -1,6 +1,6 @@
 # Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Messages that relax-lsp-server must survive; test/Tools has what it answers."""
+"""Messages that relax-lsp-server must survive, and definitions that it finds; test/Tools has other answers."""
 
 import json
 import re
@@ -36,6 +36,48 @@ def test_brackets_in_text_are_no_levels():
     document = {"uri": "test:///main.mlir", "languageId": "mlir", "version": 1, "text": text}
     status, answers = exchange({"method": "textDocument/didOpen", "params": {"textDocument": document}})
     assert status == 0 and answers[None]["params"]["diagnostics"] == []
+
+
+SIZES = """\
+!x = tensor<?x?xf32, #relax.shape<[k, 2*k]>>
+relax.func @f(%x: tensor<?x?xf32, #relax.shape<[2*n, n]>>, %m: index {relax.symbol = "m"})
+    attributes {relax.symbols = {n = #relax.range<1, 8>}} {
+  %0 = relax.sym n + m : index
+  relax.return
+}
+relax.func private @g(!relax.shape<[n + 1]>, !relax.shape<[n]>) -> !x
+"""
+
+
+def after(mark, count=0):
+    """The position of the character that follows a text, where it occurs for the first time, or a later one."""
+    at = [found.end() for found in re.finditer(re.escape(mark), SIZES)][count]
+    return {"line": SIZES.count("\n", 0, at), "character": at - SIZES.rfind("\n", 0, at) - 1}
+
+
+# At which character of the file a symbol is asked for, and where it is defined.
+SYMBOLS = {
+    "in an expression": (after("shape<[2*"), after("[2*n, ")),
+    "as a plain dimension": (after("[2*n, "), after("[2*n, ")),
+    "in an op": (after("relax.sym "), after("[2*n, ")),
+    "of a parameter": (after("sym n + "), after('relax.symbol = "')),
+    "with a range": (after("symbols = {"), after("[2*n, ")),
+    "of another function": (after("@g(!relax.shape<["), after("1]>, !relax.shape<[")),
+    "in an alias": (after("[k, 2*"), after("#relax.shape<[")),
+    "no symbol": (after("relax.sy"), None),
+    "no name": (after("#relax.shape<"), None),
+}
+
+
+def test_symbols_of_sizes_have_definitions():
+    document = {"uri": "test:///sizes.mlir", "languageId": "mlir", "version": 1, "text": SIZES}
+    asked = [
+        {"id": name, "method": "textDocument/definition", "params": {"textDocument": document, "position": position}}
+        for name, (position, _) in SYMBOLS.items()
+    ]
+    _, answers = exchange({"method": "textDocument/didOpen", "params": {"textDocument": document}}, *asked)
+    found = {name: [place["range"]["start"] for place in answers[name]["result"]] for name in SYMBOLS}
+    assert found == {name: [definition] if definition else [] for name, (_, definition) in SYMBOLS.items()}
 
 
 def test_what_is_not_json_is_ignored():

@@ -64,7 +64,9 @@ public:
   explicit MessageReader(int descriptor) : file(fdopen(descriptor, "rb")) {}
 
   struct Message {
-    std::string head, content;
+    std::string head, content, tail;
+
+    std::string getText() const { return head + content + tail; }
   };
 
   /// Returns none at the end of the stream.
@@ -74,11 +76,11 @@ public:
     if (!line)
       return std::nullopt;
     if (!StringRef(*line).starts_with_insensitive("content-")) {
-      while (line && !StringRef(*line).starts_with("// -----")) {
-        message.content += *line;
-        line = readLine();
-      }
-      message.content += line.value_or("");
+      for (; line && !StringRef(*line).starts_with("// -----");
+           line = readLine())
+        if (!StringRef(*line).starts_with("//")) // a comment
+          message.content += *line;
+      message.tail = line.value_or("");
       return message;
     }
     size_t length = 0;
@@ -134,18 +136,22 @@ namespace {
 /// The streams of this process, and of the server.
 class Relay {
 public:
-  Relay(int toServer, int fromServer,
-        function_ref<void(llvm::json::Value &)> extend)
-      : toServer(toServer), fromServer(fromServer), extend(extend) {}
+  Relay(int toServer, int fromServer, Extension &extension)
+      : toServer(toServer), fromServer(fromServer), extension(extension) {}
 
   /// Passes messages of the editor on, until it has no more.
   void readEditor() {
     MessageReader reader(STDIN_FILENO);
     while (auto message = reader.read()) {
-      if (isNestedTooDeep(message->content))
+      if (isNestedTooDeep(message->content)) {
         refuse();
-      else
-        writeAll(toServer, message->head + message->content);
+        continue;
+      }
+      parse(message->content,
+            [&](llvm::json::Value &, llvm::json::Object &object) {
+              extension.see(object);
+            });
+      writeAll(toServer, message->getText());
     }
     close(toServer);
   }
@@ -156,30 +162,37 @@ public:
     while (auto message = reader.read()) {
       if (!message->head.empty())
         addTo(*message);
-      send(message->head + message->content);
+      send(message->getText());
     }
   }
 
 private:
   using Message = MessageReader::Message;
 
-  void addTo(Message &message) {
-    StringRef content = message.content;
-    if (!content.contains("\"contents\"") || isNestedTooDeep(content))
-      return;
+  /// Calls `use` on a message that is an object.
+  static void
+  parse(StringRef content,
+        function_ref<void(llvm::json::Value &, llvm::json::Object &)> use) {
     llvm::Expected<llvm::json::Value> value = llvm::json::parse(content);
     if (!value)
       return llvm::consumeError(value.takeError());
-    llvm::json::Object *answer = value->getAsObject();
-    llvm::json::Value *result = answer ? answer->get("result") : nullptr;
-    if (!result)
+    if (llvm::json::Object *object = value->getAsObject())
+      use(*value, *object);
+  }
+
+  void addTo(Message &message) {
+    if (isNestedTooDeep(message.content))
       return;
-    extend(*result);
-    // A break of lines is outside of strings, where it is escaped: the server
-    // was asked to indent its answers.
-    message.content =
-        llvm::formatv(content.contains('\n') ? "{0:2}\n" : "{0}", *value);
-    message.head = MessageReader::makeHead(message.content.size());
+    parse(message.content, [&](llvm::json::Value &value,
+                               llvm::json::Object &answer) {
+      if (!extension.extend(answer))
+        return;
+      // A line break is outside of strings, where it is escaped: the
+      // server was asked to indent its answers.
+      bool isIndented = StringRef(message.content).contains('\n');
+      message.content = llvm::formatv(isIndented ? "{0:2}\n" : "{0}", value);
+      message.head = MessageReader::makeHead(message.content.size());
+    });
   }
 
   /// The message is not parsed, so it is unknown which request it is.
@@ -206,14 +219,13 @@ private:
   static constexpr int kParseError = -32700; // of JSON-RPC
 
   int toServer, fromServer;
-  function_ref<void(llvm::json::Value &)> extend;
+  Extension &extension;
   std::mutex sending;
 };
 
 } // namespace
 
-int relax::runBehindRelay(function_ref<int()> server,
-                          function_ref<void(llvm::json::Value &)> extend) {
+int relax::runBehindRelay(function_ref<int()> server, Extension &extension) {
   int requests[2], answers[2];
   if (pipe(requests) || pipe(answers))
     llvm::report_fatal_error("relax-lsp-server: pipes cannot be made");
@@ -230,7 +242,7 @@ int relax::runBehindRelay(function_ref<int()> server,
   close(requests[0]);
   close(answers[1]);
   std::signal(SIGPIPE, SIG_IGN); // the other side may end at any time
-  auto *relay = new Relay(requests[1], answers[0], extend);
+  auto *relay = new Relay(requests[1], answers[0], extension);
   // It may wait for the editor when the server has ended.
   std::thread([=] { relay->readEditor(); }).detach();
   relay->readServer();

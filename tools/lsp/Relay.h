@@ -17,17 +17,14 @@
 #ifndef RELAX_TOOLS_LSP_RELAY_H
 #define RELAX_TOOLS_LSP_RELAY_H
 
-#include "mlir/Support/LLVM.h"
-#include "llvm/Support/JSON.h"
+#include "lsp/Extension.h"
 
 namespace mlir::relax {
 
 /// Runs `server` in a new process, whose standard streams are connected to
-/// those of this process, and calls `extend` on the result of each answer with
-/// "contents" (hover). Returns in the new process; this one exits with the
-/// status of the server.
-int runBehindRelay(function_ref<int()> server,
-                   function_ref<void(llvm::json::Value &result)> extend);
+/// those of this process, and shows all messages to `extension`. Returns in the
+/// new process; this one exits with the status of the server.
+int runBehindRelay(function_ref<int()> server, Extension &extension);
 
 } // namespace mlir::relax
 

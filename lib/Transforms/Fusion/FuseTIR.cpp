@@ -52,7 +52,9 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       calls.push_back(call);
     }
     if (!function.isPrivate())
-      return refuse(function, {"it is public"});
+      return refuse(
+          function,
+          {"it is public, or called from the other side, host or device"});
     function.walk([](DataflowOp dataflow) { inlineDataflow(dataflow); });
     passConstants(function, calls);
     MergeFailure why;
