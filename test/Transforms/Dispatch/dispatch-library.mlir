@@ -94,3 +94,11 @@ relax.func @proved(%s: !relax.shape<[c]>, %x: tensor<?x?xf32, #relax.shape<[b, b
   %0 = relax.matmul %x, %w : (tensor<?x?xf32, #relax.shape<[b, b*c]>>, tensor<?x?xf32, #relax.shape<[c*b, 8*c]>>) -> tensor<?x?xf32, #relax.shape<[b, 8*c]>>
   relax.return %0 : tensor<?x?xf32, #relax.shape<[b, 8*c]>>
 }
+
+// A function that becomes one kernel keeps its ops.
+// CHECK-LABEL: relax.func private @own(
+// CHECK-NEXT:    relax.matmul
+relax.func private @own(%x: !a, %w: tensor<4x16xf32>) -> !r attributes {pure, relax.primitive} {
+  %0 = relax.matmul %x, %w : (!a, tensor<4x16xf32>) -> !r
+  relax.return %0 : !r
+}
