@@ -274,7 +274,7 @@ SmallVector<Value> AttentionEmitter::mix(const Tiles &tiles, ValueRange sums) {
 }
 
 /// Writes the results of the block, through the memory of the scores.
-void AttentionEmitter::handOnMatrices(const Shares &shares, const Tiles &tiles,
+void AttentionEmitter::handOnMatrices(const SplitKV &kv, const Tiles &tiles,
                                       ValueRange sums, Value maximum,
                                       Value total) {
   total = arith::AddFOp::create(builder, loc, total, exchange(total, 1));
@@ -291,7 +291,7 @@ void AttentionEmitter::handOnMatrices(const Shares &shares, const Tiles &tiles,
                   tiles.scoresPitch);
     gpu::BarrierOp::create(builder, loc);
     handOn(
-        shares,
+        kv,
         [&](Value row, Value inner) {
           Value place = emitter.add(lineAt(row, tiles.scoresPitch),
                                     subtract(inner, number(from)));
@@ -308,18 +308,17 @@ void AttentionEmitter::handOnMatrices(const Shares &shares, const Tiles &tiles,
   }
 }
 
-LogicalResult AttentionEmitter::emitByMatrices(const Shares &shares) {
+LogicalResult AttentionEmitter::emitByMatrices(const SplitKV &kv) {
   if (failed(findSizes()))
     return failure();
   OpBuilder::InsertionGuard guard(builder);
   Tiles tiles(attention);
   Value blocks = emitter.multiply(
-      emitter.multiply(shares.rowBlocks, count(attention.batch)),
-      shares.splits);
+      emitter.multiply(kv.rowBlocks, count(attention.batch)), kv.splits);
   if (failed(begin(blocks, blockThreads, tiles.bytes)))
     return failure();
   PointEmitter::Scope scope(emitter);
-  locate(shares);
+  locate(kv);
   limitColumnsOfBlock(blockRows, tiles.endsAt);
   view(tiles);
   Place keysAt = open(attention.key), valuesAt = open(attention.value);
@@ -354,7 +353,7 @@ LogicalResult AttentionEmitter::emitByMatrices(const Shares &shares) {
         next.append({maximum, total});
         return next;
       });
-  handOnMatrices(shares, tiles, ArrayRef(carried).slice(numWords, numSums),
+  handOnMatrices(kv, tiles, ArrayRef(carried).slice(numWords, numSums),
                  carried[numWords + numSums], carried.back());
   return failure(hasFailed);
 }

@@ -333,9 +333,8 @@ SmallVector<Value> AttentionEmitter::weigh(const Division &by, Value at,
 // The kernel
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionEmitter::emitByPoint(const Shares &shares,
-                                            int64_t width) {
-  Division by(attention, shares.rows, width);
+LogicalResult AttentionEmitter::emitByPoint(const SplitKV &kv, int64_t width) {
+  Division by(attention, kv.rows, width);
   if (failed(findSizes()))
     return failure();
   OpBuilder::InsertionGuard guard(builder);
@@ -345,8 +344,7 @@ LogicalResult AttentionEmitter::emitByPoint(const Shares &shares,
   for (int64_t size : places)
     floats += size;
   Value blocks = emitter.multiply(
-      emitter.multiply(shares.rowBlocks, count(attention.batch)),
-      shares.splits);
+      emitter.multiply(kv.rowBlocks, count(attention.batch)), kv.splits);
   if (failed(begin(blocks, blockThreads, 4 * floats)))
     return failure();
   PointEmitter::Scope scope(emitter);
@@ -359,7 +357,7 @@ LogicalResult AttentionEmitter::emitByPoint(const Shares &shares,
   }
   Value queries = shared[0], products = shared[1], weights = shared[2];
   Value factors = shared[3], maxima = shared[4], totals = shared[5];
-  locate(shares);
+  locate(kv);
   Place keysAt = open(attention.key), valuesAt = open(attention.value);
   for (Value at : findValues(valuesAt, by, columnBegin))
     memref::PrefetchOp::create(builder, loc, valuesAt.data, at,
@@ -452,7 +450,7 @@ LogicalResult AttentionEmitter::emitByPoint(const Shares &shares,
   }
   gpu::BarrierOp::create(builder, loc);
   handOn(
-      shares,
+      kv,
       [&](Value row, Value inner) {
         Value sum;
         for (int64_t slice = 0; slice < by.valueSlices; ++slice) {

@@ -294,8 +294,7 @@ void AttentionEmitter::weigh(const Fragment &own, Value at,
 
 /// Writes the results of the block, row by row through shared memory.
 /// `carried`: the sums, then the maxima and the totals of both rows.
-void AttentionEmitter::handOnFragments(const Shares &shares,
-                                       const Fragment &own,
+void AttentionEmitter::handOnFragments(const SplitKV &kv, const Fragment &own,
                                        ValueRange carried) {
   int64_t pitch = attention.innerSize + linePadding;
   int64_t numSums = attention.innerSize / 8 * 4;
@@ -320,7 +319,7 @@ void AttentionEmitter::handOnFragments(const Shares &shares,
   }
   gpu::BarrierOp::create(builder, loc);
   handOn(
-      shares,
+      kv,
       [&](Value row, Value inner) {
         return load(stored,
                     emitter.add(emitter.multiply(row, number(pitch)), inner),
@@ -334,7 +333,7 @@ void AttentionEmitter::handOnFragments(const Shares &shares,
       });
 }
 
-LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
+LogicalResult AttentionEmitter::emitByTensorCores(const SplitKV &kv) {
   if (failed(findSizes()))
     return failure();
   OpBuilder::InsertionGuard guard(builder);
@@ -344,12 +343,11 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
   int64_t bytes =
       std::max(2 * copied, 4 * blockRows * (inner + linePadding + 2));
   Value blocks = emitter.multiply(
-      emitter.multiply(shares.rowBlocks, count(attention.batch)),
-      shares.splits);
+      emitter.multiply(kv.rowBlocks, count(attention.batch)), kv.splits);
   if (failed(begin(blocks, blockThreads, bytes + 16)))
     return failure();
   PointEmitter::Scope scope(emitter);
-  locate(shares);
+  locate(kv);
   limitColumnsOfBlock(blockRows, bytes);
   Value shared = viewShared(copied, attention.key.elementType());
   Place keysAt = open(attention.key), valuesAt = open(attention.value);
@@ -403,6 +401,6 @@ LogicalResult AttentionEmitter::emitByTensorCores(const Shares &shares) {
 
   NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0);
   gpu::BarrierOp::create(builder, loc);
-  handOnFragments(shares, own, carried);
+  handOnFragments(kv, own, carried);
   return failure(hasFailed);
 }

@@ -47,24 +47,23 @@ LogicalResult AttentionEmitter::begin(Value blocks, int64_t blockThreads,
   return success();
 }
 
-void AttentionEmitter::locate(const Shares &shares) {
+void AttentionEmitter::locate(const SplitKV &kv) {
   auto quotient = [&](Value lhs, Value rhs) {
     return builder.createOrFold<arith::DivUIOp>(loc, lhs, rhs);
   };
   auto rest = [&](Value lhs, Value rhs) {
     return builder.createOrFold<arith::RemUIOp>(loc, lhs, rhs);
   };
-  Value unit = quotient(block, shares.splits);
-  split = rest(block, shares.splits);
+  Value unit = quotient(block, kv.splits);
+  split = rest(block, kv.splits);
   Value batches = count(attention.batch);
   divide(rest(unit, batches), attention.batch, batchPoint);
   // With a causal mask, the last rows see the most columns, so start with them.
   Value behind = emitter.add(quotient(unit, batches), number(1));
-  rowBegin =
-      emitter.multiply(subtract(shares.rowBlocks, behind), number(shares.rows));
-  columnBegin = emitter.multiply(split, shares.length);
+  rowBegin = emitter.multiply(subtract(kv.rowBlocks, behind), number(kv.rows));
+  columnBegin = emitter.multiply(split, kv.length);
   columnEnd = builder.createOrFold<arith::MinUIOp>(
-      loc, emitter.add(columnBegin, shares.length), sizes[attention.columns]);
+      loc, emitter.add(columnBegin, kv.length), sizes[attention.columns]);
 }
 
 AttentionEmitter::Place AttentionEmitter::open(const Stored &region) {
@@ -289,15 +288,15 @@ void AttentionEmitter::finish(const Point &row, Value inner, Value sum,
 }
 
 void AttentionEmitter::handOn(
-    const Shares &shares, function_ref<Value(Value, Value)> sum,
+    const SplitKV &kv, function_ref<Value(Value, Value)> sum,
     function_ref<std::pair<Value, Value>(Value)> state, int64_t from,
     int64_t size) {
   int64_t lanes = emitter.lanes;
   int64_t perRow = (size ? size : attention.innerSize) / lanes;
   Value isAlone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        shares.splits, number(1));
+                                        kv.splits, number(1));
   emitter.loop(
-      thread, number(shares.rows * perRow), number(threads), {},
+      thread, number(kv.rows * perRow), number(threads), {},
       [&](Value at, ValueRange) {
         Value row = divideBy(at, perRow);
         Value inner = emitter.multiply(remainder(at, perRow), number(lanes));
@@ -316,14 +315,14 @@ void AttentionEmitter::handOn(
           builder.setInsertionPoint(branch.elseBlock()->getTerminator());
           PointEmitter::Scope scope(emitter);
           Value place =
-              emitter.add(emitter.multiply(block, number(shares.rows)), row);
+              emitter.add(emitter.multiply(block, number(kv.rows)), row);
           store(
-              value, shares.sums,
+              value, kv.sums,
               emitter.add(emitter.multiply(place, number(attention.innerSize)),
                           inner));
           // All lanes of a row write the same values.
-          store(maximum, shares.maxima, place);
-          store(total, shares.totals, place);
+          store(maximum, kv.maxima, place);
+          store(total, kv.totals, place);
         });
         return SmallVector<Value>();
       });

@@ -38,7 +38,7 @@ LogicalResult emitAttention(const KernelGraph &graph, const Nest &nest,
 
 /// How rows and columns are divided among blocks (split-KV), as computed on the
 /// host.
-struct Shares {
+struct SplitKV {
   /// Rows per block, and the maximum number of blocks.
   int64_t rows, blocks;
   /// Number of blocks along the rows, number of column splits, and columns per
@@ -65,24 +65,24 @@ public:
   static int64_t chooseWidth(const KernelGraph &graph,
                              const Attention &attention);
   /// Allocates buffers for `rows` rows of partial results.
-  FailureOr<Shares> prepare(int64_t rows);
+  FailureOr<SplitKV> prepare(int64_t rows);
   /// The number of rows, computed on the host.
   Value countRows() { return count(nest.rows); }
-  /// Divides the work among blocks of `shares.rows` rows with at least `least`
+  /// Divides the work among blocks of `kv.rows` rows with at least `least`
   /// steps each.
-  void share(Shares &shares, int64_t least);
+  void divideWork(SplitKV &kv, int64_t least);
 
   /// Whether blocks of `rows` rows can be computed point by point when `width`
   /// elements of a key are read at a time.
   static bool fitsPoints(const Attention &attention, int64_t rows,
                          int64_t width);
-  LogicalResult emitByPoint(const Shares &shares, int64_t width);
+  LogicalResult emitByPoint(const SplitKV &kv, int64_t width);
   static bool fitsTensorCores(const Attention &attention);
-  LogicalResult emitByTensorCores(const Shares &shares);
+  LogicalResult emitByTensorCores(const SplitKV &kv);
   /// Like `emitByTensorCores`, but with cooperative matrices.
-  LogicalResult emitByMatrices(const Shares &shares);
+  LogicalResult emitByMatrices(const SplitKV &kv);
   /// Emits the launch that combines the partial results of the splits.
-  LogicalResult combine(const Shares &shares);
+  LogicalResult combine(const SplitKV &kv);
 
 private:
   /// Rows per block and per subgroup if products are computed in tiles.
@@ -98,7 +98,7 @@ private:
 
   LogicalResult begin(Value blocks, int64_t blockThreads, int64_t sharedBytes);
   /// Computes the rows and columns of this block.
-  void locate(const Shares &shares);
+  void locate(const SplitKV &kv);
   Place open(const Stored &region);
   Point pointOf(Value row);
   /// The index of a row of this block, clamped to the last row.
@@ -132,7 +132,7 @@ private:
   /// Writes the results of this block: `sum` returns the elements of a row at
   /// an inner index, `state` its maximum and total. If `size` is not zero, only
   /// the `size` elements from `from` on are written.
-  void handOn(const Shares &shares,
+  void handOn(const SplitKV &kv,
               function_ref<Value(Value row, Value inner)> sum,
               function_ref<std::pair<Value, Value>(Value row)> state,
               int64_t from = 0, int64_t size = 0);
@@ -169,7 +169,7 @@ private:
   void weigh(const Fragment &own, Value at, MutableArrayRef<Value> scores,
              ValueRange before, SmallVectorImpl<Value> &state,
              SmallVectorImpl<Value> &factors);
-  void handOnFragments(const Shares &shares, const Fragment &own,
+  void handOnFragments(const SplitKV &kv, const Fragment &own,
                        ValueRange carried);
 
   // With cooperative matrices.
@@ -185,7 +185,7 @@ private:
   std::pair<Value, Value> weigh(const Tiles &tiles, Value at, Value old,
                                 Value total);
   SmallVector<Value> mix(const Tiles &tiles, ValueRange sums);
-  void handOnMatrices(const Shares &shares, const Tiles &tiles, ValueRange sums,
+  void handOnMatrices(const SplitKV &kv, const Tiles &tiles, ValueRange sums,
                       Value maximum, Value total);
 
   const Attention &attention;

@@ -8,9 +8,9 @@
 #include "Target/GPU/Matmul/MatmulEmitter.h"
 
 #include "Target/GPU/Matmul/ComputedWarpgroups.h"
-#include "Target/GPU/Matmul/FewRows.h"
 #include "Target/GPU/Matmul/MatvecEmitter.h"
 #include "Target/GPU/Matmul/Products.h"
+#include "Target/GPU/Matmul/SkinnyMatmul.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -292,9 +292,9 @@ chooseWarpgroupTiles(const Matmul &matmul, std::optional<int64_t> rows,
         size *= ranges[loop];
     return size;
   };
-  SmallVector<int64_t> limits = {64, 128, 256, 512, 1024, Way::any};
+  SmallVector<int64_t> limits = {64, 128, 256, 512, 1024, MatmulStrategy::any};
   if (rows)
-    limits = {Way::any};
+    limits = {MatmulStrategy::any};
   SmallVector<std::pair<int64_t, WarpgroupTile>> tiles;
   for (int64_t limit : limits) {
     int64_t typical = rows ? *rows : std::min<int64_t>(limit, 4096);
@@ -358,8 +358,8 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
         return !matmul->stage().isParallel(loop) &&
                ShapedType::isDynamic(op.getStaticLoopRanges()[loop]);
       });
-  SmallVector<Way> &ways = product->ways;
-  ways.push_back({isLong ? 8 : 1, emitGeneric});
+  SmallVector<MatmulStrategy> &strategies = product->strategies;
+  strategies.push_back({isLong ? 8 : 1, emitGeneric});
   auto a = Panel::match(*matmul, matmul->a, matmul->rows, storage);
   auto b = Panel::match(*matmul, matmul->b, matmul->columns, storage);
   auto element = [&](unsigned number) {
@@ -382,34 +382,35 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
                       bool manyRows) {
       return emitWith(b ? inMemory : computed, manyRows, *a, b, units);
     };
-    std::optional<FewRows> fewRows;
+    std::optional<SkinnyMatmul> skinny;
     if (!b)
-      fewRows = FewRows::match(graph, *matmul, *a, *units);
+      skinny = SkinnyMatmul::match(graph, *matmul, *a, *units);
     for (int64_t limit : {8, 16, 32, 64}) {
-      if (!fewRows)
+      if (!skinny)
         break;
-      FewRowsTile tile =
-          FewRowsTile::choose(*fewRows, limit, width, chip.hasWarpgroups);
-      ways.push_back({limit, [=, &graph, &builder, &storage] {
-                        DenseMap<Value, Storage> results = storage;
-                        return emitFewRows(graph, *matmul, builder, loc,
-                                           results, lanes, *fewRows, tile);
-                      }});
+      SkinnyTile tile =
+          SkinnyTile::choose(*skinny, limit, width, chip.hasWarpgroups);
+      strategies.push_back({limit, [=, &graph, &builder, &storage] {
+                              DenseMap<Value, Storage> results = storage;
+                              return emitSkinny(graph, *matmul, builder, loc,
+                                                results, lanes, *skinny, tile);
+                            }});
     }
-    if (!fewRows) {
-      ways.push_back({16, tileOf(fit(tile16, width), computed16, false)});
-      ways.push_back({32, tileOf(fit(tile32, width), computed32, false)});
+    if (!skinny) {
+      strategies.push_back({16, tileOf(fit(tile16, width), computed16, false)});
+      strategies.push_back({32, tileOf(fit(tile32, width), computed32, false)});
     }
     if (chip.hasWarpgroups &&
         MatmulEmitter::canUseWarpgroups(*matmul, *a, b, units)) {
       for (auto [limit, tile] :
            chooseWarpgroupTiles(*matmul, getConstantIntValue(*rows), !b))
-        ways.push_back({limit, emitWith(tile, *a, b, units)});
+        strategies.push_back({limit, emitWith(tile, *a, b, units)});
     } else {
-      ways.push_back({few, tileOf(tile64, computed64, false)});
+      strategies.push_back({few, tileOf(tile64, computed64, false)});
       if (many > few)
-        ways.push_back({many, tileOf(tileMany, computedMany, true)});
-      ways.push_back({Way::any, tileOf(tileLarge, computedLarge, true)});
+        strategies.push_back({many, tileOf(tileMany, computedMany, true)});
+      strategies.push_back(
+          {MatmulStrategy::any, tileOf(tileLarge, computedLarge, true)});
     }
   } else if (isHalf && a && b && a->alongDepth && a->width > 1 &&
              b->width > 1 && chip.hasMatrices) {
@@ -421,20 +422,21 @@ std::unique_ptr<Product> Product::find(const KernelGraph &graph,
             .emitByMatrices(tile, manyRows, *a, *b);
       };
     };
-    ways.push_back({16, tileOf(matrix16, false)});
-    ways.push_back({32, tileOf(matrix32, false)});
-    ways.push_back({64, tileOf(matrix64, false)});
+    strategies.push_back({16, tileOf(matrix16, false)});
+    strategies.push_back({32, tileOf(matrix32, false)});
+    strategies.push_back({64, tileOf(matrix64, false)});
     if (many > 64)
-      ways.push_back({many, tileOf(matrix64, true)});
-    ways.push_back({Way::any, tileOf(matrixLarge, true)});
+      strategies.push_back({many, tileOf(matrix64, true)});
+    strategies.push_back({MatmulStrategy::any, tileOf(matrixLarge, true)});
   } else {
     int64_t few = 16, many = rowsForAll(128, 128, width);
-    ways.push_back({few, emitWith(scalarSmall, false)});
+    strategies.push_back({few, emitWith(scalarSmall, false)});
     bool fitsLarge = scalarLarge.sharedBytes() <= chip.sharedBytes;
     if (many > few && fitsLarge)
-      ways.push_back({many, emitWith(scalarMany, true)});
-    ways.push_back(
-        {Way::any, emitWith(fitsLarge ? scalarLarge : scalarMany, true)});
+      strategies.push_back({many, emitWith(scalarMany, true)});
+    strategies.push_back(
+        {MatmulStrategy::any,
+         emitWith(fitsLarge ? scalarLarge : scalarMany, true)});
   }
 
   return product;

@@ -257,13 +257,13 @@ LogicalResult ProductsEmitter::emitRow() {
 LogicalResult ProductsEmitter::emitFor(int64_t rows) {
   // Computed operands need separate kernels, each with one product.
   if (!parts.empty() && !isComputed() &&
-      rows <= products.front()->ways.front().maxRows &&
+      rows <= products.front()->strategies.front().maxRows &&
       succeeded(emitAlone(graph, nests.front(), builder, loc, storage,
                           subgroupSize, asVectors)))
     return success();
   Mark before(builder);
   for (auto &product : products)
-    if (failed(product->wayFor(rows).emit()))
+    if (failed(product->strategyFor(rows).emit()))
       return failure();
   if (parts.empty())
     mergeLaunches(before.before, before.end);
@@ -305,13 +305,13 @@ LogicalResult ProductsEmitter::emitWays() {
     return emitFor(*number);
   std::set<int64_t> limits;
   for (auto &product : products)
-    for (const Way &way : product->ways)
-      limits.insert(way.maxRows);
+    for (const MatmulStrategy &strategy : product->strategies)
+      limits.insert(strategy.maxRows);
   for (int64_t limit : limits)
-    if (limit > done && limit != Way::any &&
+    if (limit > done && limit != MatmulStrategy::any &&
         failed(branchUpTo(limit, [&] { return emitFor(limit); })))
       return failure();
-  return emitFor(Way::any);
+  return emitFor(MatmulStrategy::any);
 }
 
 size_t ProductsEmitter::emit(ArrayRef<Nest> all) {

@@ -22,7 +22,7 @@
 namespace mlir::relax {
 
 /// A strategy to compute a matmul with up to `maxRows` rows.
-struct Way {
+struct MatmulStrategy {
   static constexpr int64_t any = std::numeric_limits<int64_t>::max();
 
   int64_t maxRows;
@@ -40,9 +40,10 @@ struct Product {
                                        DenseMap<Value, Storage> &storage,
                                        const Chip &chip, bool asVectors);
 
-  const Way &wayFor(int64_t number) const {
-    return *llvm::find_if(
-        ways, [&](const Way &way) { return number <= way.maxRows; });
+  const MatmulStrategy &strategyFor(int64_t number) const {
+    return *llvm::find_if(strategies, [&](const MatmulStrategy &strategy) {
+      return number <= strategy.maxRows;
+    });
   }
 
   Matmul matmul;
@@ -50,7 +51,7 @@ struct Product {
   Value rows;
   /// Strategies for increasing numbers of rows; the last one supports any
   /// number.
-  SmallVector<Way> ways;
+  SmallVector<MatmulStrategy> strategies;
 };
 
 /// Emits the matmuls at the start of `nests`, including a nest before them that

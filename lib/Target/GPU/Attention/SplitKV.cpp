@@ -1,4 +1,4 @@
-//===- AttentionShares.cpp - split-KV attention ---------------------------===//
+//===- SplitKV.cpp - split-KV attention -----------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-FailureOr<Shares> AttentionEmitter::prepare(int64_t rows) {
+FailureOr<SplitKV> AttentionEmitter::prepare(int64_t rows) {
   if (failed(findSizes()))
     return failure();
   auto allocate = [&](ArrayRef<int64_t> shape) -> Value {
@@ -21,14 +21,14 @@ FailureOr<Shares> AttentionEmitter::prepare(int64_t rows) {
                                    MemRefType::get(shape, builder.getF32Type()),
                                    ValueRange(), builder.getI64IntegerAttr(64));
   };
-  Shares shares;
-  shares.sums = allocate({rows * attention.innerSize});
-  shares.maxima = allocate({rows});
-  shares.totals = allocate({rows});
-  return shares;
+  SplitKV kv;
+  kv.sums = allocate({rows * attention.innerSize});
+  kv.maxima = allocate({rows});
+  kv.totals = allocate({rows});
+  return kv;
 }
 
-void AttentionEmitter::share(Shares &shares, int64_t least) {
+void AttentionEmitter::divideWork(SplitKV &kv, int64_t least) {
   if (failed(findSizes()))
     return fail();
   auto divideUp = [&](Value lhs, Value rhs) {
@@ -37,22 +37,22 @@ void AttentionEmitter::share(Shares &shares, int64_t least) {
   auto atLeastOne = [&](Value value) {
     return builder.createOrFold<arith::MaxUIOp>(loc, value, number(1));
   };
-  shares.rowBlocks = divideUp(count(nest.rows), number(shares.rows));
-  Value units = emitter.multiply(shares.rowBlocks, count(attention.batch));
+  kv.rowBlocks = divideUp(count(nest.rows), number(kv.rows));
+  Value units = emitter.multiply(kv.rowBlocks, count(attention.batch));
   Value steps = divideUp(sizes[attention.columns], number(step));
   Value most = atLeastOne(builder.createOrFold<arith::DivUIOp>(
-      loc, number(shares.blocks), atLeastOne(units)));
+      loc, number(kv.blocks), atLeastOne(units)));
   Value ofEach = builder.createOrFold<arith::MaxUIOp>(
       loc, divideUp(steps, most), number(least));
-  shares.splits = divideUp(steps, ofEach);
-  shares.length = emitter.multiply(ofEach, number(step));
+  kv.splits = divideUp(steps, ofEach);
+  kv.length = emitter.multiply(ofEach, number(step));
 }
 
 //===----------------------------------------------------------------------===//
 // Combining partial results
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionEmitter::combine(const Shares &shares) {
+LogicalResult AttentionEmitter::combine(const SplitKV &kv) {
   if (failed(findSizes()))
     return failure();
   OpBuilder::InsertionGuard guard(builder);
@@ -62,12 +62,12 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
   int64_t width = std::min<int64_t>(size & -size, 4), chunks = size / width;
   int64_t slices = llvm::bit_floor<uint64_t>(threads / chunks);
   if (failed(begin(emitter.multiply(count(attention.batch), rows), threads,
-                   4 * (shares.blocks + slices * size + 8))))
+                   4 * (kv.blocks + slices * size + 8))))
     return failure();
   PointEmitter::Scope scope(emitter);
   Type f32 = builder.getF32Type();
-  Value weights = viewShared(shares.blocks, f32);
-  Value parts = viewShared(slices * size, f32, 4 * shares.blocks);
+  Value weights = viewShared(kv.blocks, f32);
+  Value parts = viewShared(slices * size, f32, 4 * kv.blocks);
   auto quotient = [&](Value lhs, Value rhs) {
     return builder.createOrFold<arith::DivUIOp>(loc, lhs, rhs);
   };
@@ -77,35 +77,34 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
   // Find where the blocks that computed this row stored their results.
   Value row = rest(block, rows), batch = quotient(block, rows);
   divide(batch, attention.batch, batchPoint);
-  Value behind = emitter.add(divideBy(row, shares.rows), number(1));
-  Value unit = emitter.add(emitter.multiply(subtract(shares.rowBlocks, behind),
-                                            count(attention.batch)),
-                           batch);
-  Value first =
-      emitter.add(emitter.multiply(emitter.multiply(unit, shares.splits),
-                                   number(shares.rows)),
-                  remainder(row, shares.rows));
+  Value behind = emitter.add(divideBy(row, kv.rows), number(1));
+  Value unit = emitter.add(
+      emitter.multiply(subtract(kv.rowBlocks, behind), count(attention.batch)),
+      batch);
+  Value first = emitter.add(
+      emitter.multiply(emitter.multiply(unit, kv.splits), number(kv.rows)),
+      remainder(row, kv.rows));
   auto placeOf = [&](Value split) {
-    return emitter.add(first, emitter.multiply(split, number(shares.rows)));
+    return emitter.add(first, emitter.multiply(split, number(kv.rows)));
   };
 
   // Issue all loads before computing anything.
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
-  Value last = subtract(
-      builder.createOrFold<arith::MaxUIOp>(loc, shares.splits, number(1)),
-      number(1));
+  Value last =
+      subtract(builder.createOrFold<arith::MaxUIOp>(loc, kv.splits, number(1)),
+               number(1));
   auto read = [&](Value array, Value split, Value otherwise) -> Value {
     Value at = arith::MinUIOp::create(builder, loc, split, last);
     Value value = memref::LoadOp::create(builder, loc, array, placeOf(at));
-    return arith::SelectOp::create(builder, loc, isLess(split, shares.splits),
+    return arith::SelectOp::create(builder, loc, isLess(split, kv.splits),
                                    value, otherwise);
   };
   SmallVector<Value> splits, maxima, totals;
-  for (int64_t done = 0; done < shares.blocks; done += threads) {
+  for (int64_t done = 0; done < kv.blocks; done += threads) {
     splits.push_back(emitter.add(thread, number(done)));
-    maxima.push_back(read(shares.maxima, splits.back(), least()));
-    totals.push_back(read(shares.totals, splits.back(), zero));
+    maxima.push_back(read(kv.maxima, splits.back(), least()));
+    totals.push_back(read(kv.totals, splits.back(), zero));
   }
   // Threads divide both the splits and the elements; excess threads duplicate
   // work.
@@ -122,7 +121,7 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
     SmallVector<Value> values;
     for (int64_t i = 0; i < together; ++i)
       values.push_back(load(
-          shares.sums,
+          kv.sums,
           emitter.add(emitter.multiply(placeOf(splitOf(at, i)), number(size)),
                       inner),
           width));
@@ -134,22 +133,21 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
   for (Value value : maxima)
     maximum = larger(maximum, value);
   maximum = combineAll({arith::AtomicRMWKind::maximumf}, maximum,
-                       viewShared(4, f32, 4 * (shares.blocks + slices * size)));
+                       viewShared(4, f32, 4 * (kv.blocks + slices * size)));
   Value shifted = shift(maximum), total = zero;
   for (auto [split, value, part] : llvm::zip(splits, maxima, totals)) {
     Value weight = exponential(value, shifted);
-    onlyIf(isLess(split, number(shares.blocks)), [&] {
+    onlyIf(isLess(split, number(kv.blocks)), [&] {
       memref::StoreOp::create(builder, loc, weight, weights, split);
     });
     total = math::FmaOp::create(builder, loc, part, weight, total);
   }
-  total =
-      combineAll({arith::AtomicRMWKind::addf}, total,
-                 viewShared(4, f32, 4 * (shares.blocks + slices * size + 4)));
+  total = combineAll({arith::AtomicRMWKind::addf}, total,
+                     viewShared(4, f32, 4 * (kv.blocks + slices * size + 4)));
 
   carried.push_back(broadcast(zero, width));
   carried = emitter.loop(
-      slice, shares.splits, number(slices * together), carried,
+      slice, kv.splits, number(slices * together), carried,
       [&](Value at, ValueRange before) {
         SmallVector<Value> next =
             loadSums(emitter.add(at, number(slices * together)));
@@ -157,8 +155,7 @@ LogicalResult AttentionEmitter::combine(const Shares &shares) {
         for (int64_t i = 0; i < together; ++i) {
           Value weight =
               memref::LoadOp::create(builder, loc, weights, splitOf(at, i));
-          Value inside =
-              isLess(emitter.add(at, number(i * slices)), shares.splits);
+          Value inside = isLess(emitter.add(at, number(i * slices)), kv.splits);
           weight = arith::SelectOp::create(builder, loc, inside, weight, zero);
           sum = math::FmaOp::create(builder, loc, broadcast(weight, width),
                                     before[i], sum);
@@ -205,7 +202,7 @@ constexpr int64_t fewRows = 8, manyRows = 64;
 /// most `blocks` blocks of at least `leastSteps` steps each.
 struct Strategy {
   int64_t rows, blocks, leastSteps;
-  std::function<LogicalResult(AttentionEmitter &, const Shares &)> emit;
+  std::function<LogicalResult(AttentionEmitter &, const SplitKV &)> emit;
 };
 
 } // namespace
@@ -239,8 +236,8 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
       }
   auto byPoint = [](int64_t rows, int64_t width) {
     return Strategy{rows, smallBlocks, 1,
-                    [=](AttentionEmitter &emitter, const Shares &shares) {
-                      return emitter.emitByPoint(shares, width);
+                    [=](AttentionEmitter &emitter, const SplitKV &kv) {
+                      return emitter.emitByPoint(kv, width);
                     }};
   };
   SmallVector<Strategy> strategies;
@@ -252,10 +249,9 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
     strategies.push_back(byPoint(known, *width));
   if (usesTensorCores)
     strategies.push_back({manyRows, largeBlocks, 2,
-                          [=](AttentionEmitter &emitter, const Shares &shares) {
-                            return hasMatrices
-                                       ? emitter.emitByMatrices(shares)
-                                       : emitter.emitByTensorCores(shares);
+                          [=](AttentionEmitter &emitter, const SplitKV &kv) {
+                            return hasMatrices ? emitter.emitByMatrices(kv)
+                                               : emitter.emitByTensorCores(kv);
                           }});
   else if (known != fewRows)
     strategies.push_back(byPoint(fewRows, *width));
@@ -268,17 +264,17 @@ LogicalResult relax::emitAttention(const KernelGraph &graph, const Nest &nest,
   int64_t lanes =
       asVectors ? AttentionEmitter::chooseWidth(graph, *attention) : 1;
   AttentionEmitter outside(graph, *attention, builder, loc, storage, lanes);
-  FailureOr<Shares> shares = outside.prepare(
+  FailureOr<SplitKV> kv = outside.prepare(
       std::max(smallBlocks * fewRows,
                usesTensorCores ? largeBlocks * manyRows : int64_t(0)));
-  if (failed(shares))
+  if (failed(kv))
     return failure();
   auto emitStrategy = [&](const Strategy &strategy) -> LogicalResult {
-    Shares own = *shares;
+    SplitKV own = *kv;
     own.rows = strategy.rows;
     own.blocks = strategy.blocks;
     AttentionEmitter host(graph, *attention, builder, loc, storage, lanes);
-    host.share(own, strategy.leastSteps);
+    host.divideWork(own, strategy.leastSteps);
     AttentionEmitter kernel(graph, *attention, builder, loc, storage, lanes);
     if (failed(strategy.emit(kernel, own)))
       return failure();

@@ -1,11 +1,11 @@
-//===- FewRows.cpp - skinny matmuls with computed operands ----------------===//
+//===- SkinnyMatmul.cpp - skinny matmuls with computed operands -----------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Target/GPU/Matmul/FewRows.h"
+#include "Target/GPU/Matmul/SkinnyMatmul.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -38,10 +38,11 @@ int64_t StagedLines::copiedBytes(int64_t units) const {
   return bytes;
 }
 
-std::optional<FewRows> FewRows::match(const KernelGraph &graph,
-                                      const Matmul &matmul, const Panel &a,
-                                      const DepthUnits &units) {
-  FewRows found;
+std::optional<SkinnyMatmul> SkinnyMatmul::match(const KernelGraph &graph,
+                                                const Matmul &matmul,
+                                                const Panel &a,
+                                                const DepthUnits &units) {
+  SkinnyMatmul found;
   Value matrix = matmul.operand(matmul.b);
   found.decode = KernelGraph::producer(matrix);
   if (!found.decode || graph.isStage(found.decode) || !matmul.batch.empty() ||
@@ -144,28 +145,28 @@ std::optional<FewRows> FewRows::match(const KernelGraph &graph,
 //===----------------------------------------------------------------------===//
 
 int64_t StagedLines::pitch(int64_t lanes, int64_t units) const {
-  int64_t part =
-      std::max<int64_t>(hasLanes ? FewRows::quad * lanes * bytes() : 0, 16);
+  int64_t part = std::max<int64_t>(
+      hasLanes ? SkinnyMatmul::quad * lanes * bytes() : 0, 16);
   int64_t pitch = llvm::alignTo(units * perUnit * bytes(), part);
   return pitch / part % 2 ? pitch : pitch + part;
 }
 
-int64_t FewRowsTile::stageBytes(const FewRows &product) const {
+int64_t SkinnyTile::stageBytes(const SkinnyMatmul &product) const {
   int64_t bytes = rows * product.rows.pitch(product.lanes, unitsOfStage());
   for (const StagedLines &lines : product.inputs)
     bytes += columns * lines.pitch(product.lanes, unitsOfStage());
   return bytes;
 }
 
-int64_t FewRowsTile::leastBytes(const FewRows &product) const {
+int64_t SkinnyTile::leastBytes(const SkinnyMatmul &product) const {
   return std::max(2 * stageBytes(product), warps * rows * pitch() * 4);
 }
 
-FewRowsTile FewRowsTile::choose(const FewRows &product, int64_t rows,
-                                int64_t columns, bool large) {
+SkinnyTile SkinnyTile::choose(const SkinnyMatmul &product, int64_t rows,
+                              int64_t columns, bool large) {
   // Multiprocessors of a large GPU, which should all have work.
   constexpr int64_t multiprocessors = 132, most = 4;
-  FewRowsTile tile = {rows, blockColumns, 8, rows <= 16 ? 2 : 1, 2};
+  SkinnyTile tile = {rows, blockColumns, 8, rows <= 16 ? 2 : 1, 2};
   while (tile.columns < most * blockColumns &&
          columns / (2 * tile.columns) >= multiprocessors * 15 / 16)
     tile.columns *= 2;

@@ -1,4 +1,4 @@
-//===- FewRows.h - skinny matmuls -------------------------------*- C++ -*-===//
+//===- SkinnyMatmul.h - skinny matmuls --------------------------*- C++ -*-===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_TARGET_GPU_MATMUL_FEWROWS_H
-#define RELAX_TARGET_GPU_MATMUL_FEWROWS_H
+#ifndef RELAX_TARGET_GPU_MATMUL_SKINNYMATMUL_H
+#define RELAX_TARGET_GPU_MATMUL_SKINNYMATMUL_H
 
 #include "Target/GPU/Matmul/MatmulEmitter.h"
 
@@ -47,13 +47,13 @@ struct StagedLines {
 };
 
 /// A matmul that this strategy supports.
-struct FewRows {
+struct SkinnyMatmul {
   /// Lanes that share a unit, and elements per lane in a step.
   static constexpr int64_t quad = 4, perStep = 4;
 
-  static std::optional<FewRows> match(const KernelGraph &graph,
-                                      const Matmul &matmul, const Panel &a,
-                                      const DepthUnits &units);
+  static std::optional<SkinnyMatmul> match(const KernelGraph &graph,
+                                           const Matmul &matmul, const Panel &a,
+                                           const DepthUnits &units);
 
   linalg::GenericOp decode;
   /// The inputs of `decode`.
@@ -65,14 +65,14 @@ struct FewRows {
   int64_t lanes, unit, count;
 };
 
-struct FewRowsTile {
+struct SkinnyTile {
   /// The shape of a tensor core operation.
   static constexpr int64_t blockColumns = 16, blockRows = 8;
 
   /// Chooses a tile for up to `rows` rows, a multiple of 8. `large`: the GPU
   /// has 227 KiB of shared memory per block.
-  static FewRowsTile choose(const FewRows &product, int64_t rows,
-                            int64_t columns, bool large);
+  static SkinnyTile choose(const SkinnyMatmul &product, int64_t rows,
+                           int64_t columns, bool large);
 
   int64_t rows, columns;
   /// Warps, which divide the depth of a stage, and units per warp.
@@ -81,19 +81,19 @@ struct FewRowsTile {
 
   int64_t threads() const { return 32 * warps; }
   int64_t unitsOfStage() const { return warps * units; }
-  int64_t stageBytes(const FewRows &product) const;
+  int64_t stageBytes(const SkinnyMatmul &product) const;
   /// The distance of rows of sums; every second row starts in a different bank.
   int64_t pitch() const { return columns + 4; }
   /// Required shared memory in bytes: two stages, later the sums of all warps.
-  int64_t leastBytes(const FewRows &product) const;
+  int64_t leastBytes(const SkinnyMatmul &product) const;
 };
 
 /// Emits a skinny matmul for up to as many rows as the tile has.
-LogicalResult emitFewRows(const KernelGraph &graph, const Matmul &matmul,
-                          OpBuilder &builder, Location loc,
-                          DenseMap<Value, Storage> &storage, int64_t lanes,
-                          const FewRows &product, const FewRowsTile &tile);
+LogicalResult emitSkinny(const KernelGraph &graph, const Matmul &matmul,
+                         OpBuilder &builder, Location loc,
+                         DenseMap<Value, Storage> &storage, int64_t lanes,
+                         const SkinnyMatmul &product, const SkinnyTile &tile);
 
 } // namespace mlir::relax
 
-#endif // RELAX_TARGET_GPU_MATMUL_FEWROWS_H
+#endif // RELAX_TARGET_GPU_MATMUL_SKINNYMATMUL_H

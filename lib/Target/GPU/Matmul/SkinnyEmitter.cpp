@@ -1,4 +1,4 @@
-//===- FewRowsEmitter.cpp - skinny matmuls --------------------------------===//
+//===- SkinnyEmitter.cpp - skinny matmuls ---------------------------------===//
 //
 // Part of relax-mlir, licensed under Apache-2.0 WITH LLVM-exception.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Target/GPU/Matmul/Decoded.h"
-#include "Target/GPU/Matmul/FewRows.h"
+#include "Target/GPU/Matmul/SkinnyMatmul.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -23,12 +23,12 @@ using namespace mlir::relax;
 
 namespace {
 
-class FewRowsEmitter : public MatmulEmitter {
+class SkinnyEmitter : public MatmulEmitter {
 public:
-  FewRowsEmitter(const KernelGraph &graph, const Matmul &matmul,
-                 OpBuilder &builder, Location loc,
-                 DenseMap<Value, Storage> &storage, int64_t lanes,
-                 const FewRows &product, const FewRowsTile &tile)
+  SkinnyEmitter(const KernelGraph &graph, const Matmul &matmul,
+                OpBuilder &builder, Location loc,
+                DenseMap<Value, Storage> &storage, int64_t lanes,
+                const SkinnyMatmul &product, const SkinnyTile &tile)
       : MatmulEmitter(graph, matmul, builder, loc, storage, lanes),
         product(product), tile(tile), points(builder, loc, product.lanes),
         element(product.rows.element) {}
@@ -71,13 +71,13 @@ private:
   Value storeSums(ValueRange sums);
 
   int64_t partsOfUnit() const {
-    return product.unit / (FewRows::quad * product.lanes);
+    return product.unit / (SkinnyMatmul::quad * product.lanes);
   }
-  int64_t countM() const { return tile.columns / FewRowsTile::blockColumns; }
-  int64_t countN() const { return tile.rows / FewRowsTile::blockRows; }
+  int64_t countM() const { return tile.columns / SkinnyTile::blockColumns; }
+  int64_t countN() const { return tile.rows / SkinnyTile::blockRows; }
 
-  const FewRows &product;
-  const FewRowsTile &tile;
+  const SkinnyMatmul &product;
+  const SkinnyTile &tile;
   PointEmitter points;
   Type element;
   SmallVector<Ring> rings; // the inputs, then the rows
@@ -86,9 +86,9 @@ private:
 
 } // namespace
 
-FewRowsEmitter::Ring FewRowsEmitter::makeRing(const StagedLines &lines,
-                                              int64_t count, Value first,
-                                              Value limit, int64_t &bytes) {
+SkinnyEmitter::Ring SkinnyEmitter::makeRing(const StagedLines &lines,
+                                            int64_t count, Value first,
+                                            Value limit, int64_t &bytes) {
   Ring ring{lines, {}, flatten(lines.buffer), first, limit};
   ring.count = count;
   ring.pitch = lines.pitch(product.lanes, tile.unitsOfStage()) / lines.bytes();
@@ -101,7 +101,7 @@ FewRowsEmitter::Ring FewRowsEmitter::makeRing(const StagedLines &lines,
 }
 
 /// Starts to copy a stage, padded with zeros beyond the lines.
-void FewRowsEmitter::copy(const Ring &ring, Value stage, Value step) {
+void SkinnyEmitter::copy(const Ring &ring, Value stage, Value step) {
   const StagedLines &lines = ring.lines;
   int64_t inStage = tile.unitsOfStage() * lines.perUnit;
   int64_t perLine = inStage / ring.chunk, threads = tile.threads();
@@ -137,8 +137,8 @@ void FewRowsEmitter::copy(const Ring &ring, Value stage, Value step) {
   }
 }
 
-Value FewRowsEmitter::load(const Ring &ring, Value stage, Value line,
-                           Value unit, int64_t offset) {
+Value SkinnyEmitter::load(const Ring &ring, Value stage, Value line, Value unit,
+                          int64_t offset) {
   const StagedLines &lines = ring.lines;
   Value at =
       emitter.add(emitter.multiply(stage, number(ring.count * ring.pitch)),
@@ -154,7 +154,7 @@ Value FewRowsEmitter::load(const Ring &ring, Value stage, Value line,
 }
 
 /// Packs neighboring elements in pairs for the tensor cores.
-SmallVector<Value> FewRowsEmitter::wordsOf(Value vector) {
+SmallVector<Value> SkinnyEmitter::wordsOf(Value vector) {
   SmallVector<Value> words;
   auto ints = VectorType::get(product.lanes / 2, builder.getI32Type());
   Value bits = element.isBF16()
@@ -169,8 +169,8 @@ SmallVector<Value> FewRowsEmitter::wordsOf(Value vector) {
   return words;
 }
 
-FailureOr<FewRowsEmitter::Fragment>
-FewRowsEmitter::decode(Value stage, Value column, Value unit, int64_t part) {
+FailureOr<SkinnyEmitter::Fragment>
+SkinnyEmitter::decode(Value stage, Value column, Value unit, int64_t part) {
   Fragment fragment;
   linalg::GenericOp op = product.decode;
   // The lane's indices within the unit.
@@ -238,18 +238,18 @@ static bool areSame(Value lhs, Value rhs) {
 }
 
 /// Adds the product of a unit to `sums`.
-SmallVector<Value> FewRowsEmitter::multiplyUnit(Value stage, Value unit,
-                                                ValueRange sums) {
+SmallVector<Value> SkinnyEmitter::multiplyUnit(Value stage, Value unit,
+                                               ValueRange sums) {
   SmallVector<Value> next = llvm::to_vector(sums);
-  int64_t parts = partsOfUnit(), steps = product.lanes / FewRows::perStep;
+  int64_t parts = partsOfUnit(), steps = product.lanes / SkinnyMatmul::perStep;
   const Ring &rows = rings.back();
   // Rows, for each part of the unit.
   SmallVector<SmallVector<SmallVector<Value>>> x(countN());
   for (int64_t n = 0; n < countN(); ++n)
     for (int64_t part = 0; part < parts; ++part) {
-      Value line = emitter.add(lineOfLane, number(n * FewRowsTile::blockRows));
-      x[n].push_back(wordsOf(
-          load(rows, stage, line, unit, part * FewRows::quad * product.lanes)));
+      Value line = emitter.add(lineOfLane, number(n * SkinnyTile::blockRows));
+      x[n].push_back(wordsOf(load(rows, stage, line, unit,
+                                  part * SkinnyMatmul::quad * product.lanes)));
     }
   SmallVector<Value> zeros(4, zero());
   // The sum of all elements of a row, by multiplying with ones.
@@ -273,7 +273,7 @@ SmallVector<Value> FewRowsEmitter::multiplyUnit(Value stage, Value unit,
   };
   for (int64_t m = 0; m < countM(); ++m) {
     Value column =
-        emitter.add(lineOfLane, number(m * FewRowsTile::blockColumns));
+        emitter.add(lineOfLane, number(m * SkinnyTile::blockColumns));
     SmallVector<Fragment> fragments;
     for (int64_t part = 0; part < parts; ++part) {
       FailureOr<Fragment> fragment = decode(stage, column, unit, part);
@@ -323,26 +323,26 @@ SmallVector<Value> FewRowsEmitter::multiplyUnit(Value stage, Value unit,
 }
 
 /// Stores the sums of all warps row by row in shared memory.
-Value FewRowsEmitter::storeSums(ValueRange sums) {
+Value SkinnyEmitter::storeSums(ValueRange sums) {
   int64_t pitch = tile.pitch();
   Value shared =
       viewShared(tile.warps * tile.rows * pitch, builder.getF32Type());
-  Value row =
-      emitter.add(emitter.multiply(warp, number(tile.rows)),
-                  emitter.multiply(remainder(lane, FewRows::quad), number(2)));
+  Value row = emitter.add(
+      emitter.multiply(warp, number(tile.rows)),
+      emitter.multiply(remainder(lane, SkinnyMatmul::quad), number(2)));
   Value start = emitter.add(emitter.multiply(row, number(pitch)), lineOfLane);
   for (int64_t m = 0; m < countM(); ++m)
     for (int64_t n = 0; n < countN(); ++n)
       for (int64_t i = 0; i < 4; ++i) {
-        int64_t ahead = (n * FewRowsTile::blockRows + i % 2) * pitch +
-                        m * FewRowsTile::blockColumns + i / 2 * 8;
+        int64_t ahead = (n * SkinnyTile::blockRows + i % 2) * pitch +
+                        m * SkinnyTile::blockColumns + i / 2 * 8;
         memref::StoreOp::create(builder, loc, sums[(m * countN() + n) * 4 + i],
                                 shared, emitter.add(start, number(ahead)));
       }
   return shared;
 }
 
-LogicalResult FewRowsEmitter::emitProduct() {
+LogicalResult SkinnyEmitter::emitProduct() {
   int64_t bytes = std::max(tile.stages * tile.stageBytes(product),
                            tile.leastBytes(product));
   OpBuilder::InsertionGuard guard(builder);
@@ -352,9 +352,9 @@ LogicalResult FewRowsEmitter::emitProduct() {
   PointEmitter::Scope scope(emitter);
   lane = remainder(thread, 32);
   warp = divideBy(thread, 32);
-  lineOfLane = divideBy(lane, FewRows::quad);
-  lanesAt =
-      emitter.multiply(remainder(lane, FewRows::quad), number(product.lanes));
+  lineOfLane = divideBy(lane, SkinnyMatmul::quad);
+  lanesAt = emitter.multiply(remainder(lane, SkinnyMatmul::quad),
+                             number(product.lanes));
   int64_t used = 0;
   for (const StagedLines &lines : product.inputs)
     rings.push_back(makeRing(lines, tile.columns, corner.column,
@@ -416,12 +416,12 @@ LogicalResult FewRowsEmitter::emitProduct() {
   return failure(hasFailed);
 }
 
-LogicalResult relax::emitFewRows(const KernelGraph &graph, const Matmul &matmul,
-                                 OpBuilder &builder, Location loc,
-                                 DenseMap<Value, Storage> &storage,
-                                 int64_t lanes, const FewRows &product,
-                                 const FewRowsTile &tile) {
-  return FewRowsEmitter(graph, matmul, builder, loc, storage, lanes, product,
-                        tile)
+LogicalResult relax::emitSkinny(const KernelGraph &graph, const Matmul &matmul,
+                                OpBuilder &builder, Location loc,
+                                DenseMap<Value, Storage> &storage,
+                                int64_t lanes, const SkinnyMatmul &product,
+                                const SkinnyTile &tile) {
+  return SkinnyEmitter(graph, matmul, builder, loc, storage, lanes, product,
+                       tile)
       .emitProduct();
 }
