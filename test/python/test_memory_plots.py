@@ -81,9 +81,71 @@ relax.func @main(%x: {T}, %c: i1) -> {T} {{
     )
     assert plan.steps == ("exp", "if", "yield", "yield", "while", "condition", "exp", "yield", "return")
     (first,), (second,) = shown(plan)
-    assert first[-2:] == (0, 8) and second[-2:] == (6, 8) and first[3] == 512
-    assert [(storage.begin, storage.end) for storage in plan.storages] == [(0, 8), (6, 8)]
+    assert first[-2:] == (0, 8) and second[-2:] == (5, 8) and first[3] == 512
+    assert [(storage.begin, storage.end) for storage in plan.storages] == [(0, 8), (5, 8)]
     assert plan.unplanned is plan.lower_bound is None
+
+
+# All iterations need what a loop uses from the outside, and the first kernel of the next one what the last one made.
+def test_lives_in_loops():
+    (plan,) = plans_of(
+        parse(f"""
+func.func private @exp(%x: {T}, %out: {T}) -> {T}
+func.func private @add(%x: {T}, %y: {T}, %out: {T}) -> {T}
+relax.func @main(%x: {T}, %c: i1) -> {T} {{
+  %s = relax.alloc_storage 4*n align 64 : !relax.storage
+  %a = relax.tensor_from_storage %s at 0 : !relax.storage -> {T}
+  %0 = relax.call_tir_inplace @exp(%x, %a) inplace [1] : ({T}, {T}) -> {T}
+  %1 = relax.while %x : ({T}) -> {T} {{
+  ^bb0(%i: {T}):
+    relax.condition %c : i1
+  }} do {{
+  ^bb0(%i: {T}):
+    %t = relax.alloc_storage 4*n align 64 : !relax.storage
+    %b = relax.tensor_from_storage %t at 0 : !relax.storage -> {T}
+    %2 = relax.call_tir_inplace @add(%i, %0, %b) inplace [2] : ({T}, {T}, {T}) -> {T}
+    %u = relax.alloc_storage 4*n align 64 : !relax.storage
+    %d = relax.tensor_from_storage %u at 0 : !relax.storage -> {T}
+    %3 = relax.call_tir_inplace @exp(%2, %d) inplace [1] : ({T}, {T}) -> {T}
+    relax.yield %3 : {T}
+  }}
+  relax.return %1 : {T}
+}}"""),
+        {},
+    )
+    assert plan.steps == ("exp", "while", "condition", "add", "exp", "yield", "return")
+    lives = [(0, 5), (3, 4), (2, 6)]
+    assert [(storage.begin, storage.end) for storage in plan.storages] == lives
+    assert [tensor[-2:] for (tensor,) in shown(plan)] == lives
+
+
+# Symbols of a program need not be in its storages.
+def test_symbols_of_parameters():
+    module = parse(f"""
+relax.func @main(%x: {T}, %k: index {{relax.symbol = "k"}}, %s: !relax.shape<[m]>) -> {T} {{
+  relax.return %x : {T}
+}}""")
+    assert plans_of(module, {"n": 2, "k": 3})[0].sizes == {"n": 2, "k": 3, "m": 128}
+
+
+# Sizes for which a storage has no size are refused by name.
+@pytest.mark.parametrize(
+    "bytes, sizes, message",
+    [
+        ("4*n", {"n": 2**63}, "--sizes says n=9223372036854775808; expected at most 9223372036854775807"),
+        ("4*n", {"n": 2**62}, "'4*n' has no value for n = 4611686018427387904: .*; give other values with --sizes"),
+        ("4*n - 8", {"n": 1}, "'4*n - 8' is -4 for n = 1, and a size is not negative; give other values with --sizes"),
+        ("8 floordiv n", {"n": 0}, "has no value for n = 0: "),
+    ],
+)
+def test_storages_without_a_size(bytes, sizes, message):
+    module = parse(f"""
+relax.func @main(%x: {T}) -> {T} attributes {{relax.symbols = {{n = #relax.range<0>}}}} {{
+  %s = relax.alloc_storage {bytes} align 64 : !relax.storage
+  relax.return %x : {T}
+}}""")
+    with pytest.raises(RelaxError, match=message.replace("*n", r"\*n").replace("(", r"\(")):
+        plans_of(module, sizes)
 
 
 def test_sizes():
@@ -109,10 +171,22 @@ def test_pictures(tmp_path, monkeypatch):
     assert [path.name for path in draw(two, {}, tmp_path / "plan.svg")] == ["plan-other.svg", "plan-main.svg"]
 
 
+# The signs are part of the names; matplotlib would read formulas.
+def test_pictures_of_odd_names(tmp_path):
+    pytest.importorskip("matplotlib")
+    module = parse(PLANNED.replace("@main", '@"$x_1$"').replace("@exp", '@"a$^$b"'))
+    assert list(draw(module, {}, tmp_path / "plan.SVG")) == [tmp_path / "plan.SVG"]
+    text = (tmp_path / "plan.SVG").read_text()
+    assert "$x_1$ for n = 96" in text and "a$^$b" in text
+
+
 def test_pictures_that_cannot_be_drawn(tmp_path, monkeypatch):
     module = parse(PLANNED)
     with pytest.raises(RelaxError, match="cannot draw to 'plan.gif'; expected a file that ends in .png, .svg, .pdf"):
         list(draw(module, {}, Path("plan.gif")))
+    # The answer does not wait for the model.
+    with pytest.raises(RelaxError, match="cannot draw to 'plan.gif'"):
+        inspect("missing.gguf", layout=None, plot=True, output=Path("plan.gif"))
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match="pip install matplotlib"):
         list(draw(module, {}, tmp_path / "plan.svg"))
@@ -130,3 +204,9 @@ def test_inspect(tmp_path, capsys):
     assert re.search(r"main +│ 4\*n +│ 4\*n +│ 4\*n .*\n.*for n = 10 +│ 40 +│ 40 +│ 40 ", capsys.readouterr().out)
     with pytest.raises(RelaxError, match="--sizes has 'm'"):
         inspect(str(path), layout=None, sizes="m=10")
+    path.write_text(f"""relax.func @main(%x: {T}) -> tensor<1x?xi64> {{
+  %0 = relax.nonzero %x : ({T}) -> tensor<1x?xi64>
+  relax.return %0 : tensor<1x?xi64>
+}}""")
+    inspect(str(path), layout=None, sizes="n=10")
+    assert "n = 10" in capsys.readouterr().out

@@ -273,7 +273,9 @@ def inspect(
     layout: Layout = None,
     sizes: Annotated[
         str | None,
-        typer.Option(help="Values of symbols, such as batch=8,seq=128, for which to show the memory in bytes."),
+        typer.Option(
+            help="Values of symbols, such as batch=8,seq=128, for which to show the memory in bytes; others are 128."
+        ),
     ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw each tensor in its memory over time.")] = False,
     output: Annotated[

@@ -38,6 +38,10 @@ def inspect(
       plot, output: whether, and where, to draw the memory plan (`plot.draw`).
     """
     values = parse_sizes(sizes or "")
+    if plot:
+        from .plot import check_drawing
+
+        check_drawing(output)
     # Names and paths are text of others, in which "[x]" and ":x:" are just that.
     console = Console(highlight=False, markup=False, emoji=False)
     if Path(source).suffix in (".mlir", ".mlirbc"):

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mlir import ir
 
 from .. import _relax, dtypes
-from ..annotations import Annotation, Tensor
+from ..annotations import Annotation, Shape, Tensor, Tuple
 from ..errors import RelaxError
 from ..module import Module
 from ..symbolic import Range, Sym
@@ -18,6 +18,9 @@ from .inputs import describe_range
 
 DEFAULT_SIZE = 128
 """The value of symbols that are not given, as far as their bounds allow."""
+
+_LARGEST = 2**63 - 1
+"""The largest value of a symbol."""
 
 
 @dataclasses.dataclass
@@ -86,7 +89,7 @@ def plans_of(module: Module, sizes: Mapping[str, int]) -> list[Plan]:
       sizes: values of symbols; others have `DEFAULT_SIZE`, as far as their bounds allow.
 
     Raises:
-      RelaxError: no function has a given symbol, or its value is out of bounds.
+      RelaxError: no function has a given symbol, its value is out of bounds, or a size has no value or a negative one.
     """
     functions = [operation.operation for operation in module.ir.body.operations]
     functions = [one for one in functions if one.name == "relax.func" and one.regions[0].blocks]
@@ -100,7 +103,7 @@ def _plan_of(function: ir.Operation, sizes: Mapping[str, int]) -> Plan:
     notes = function.attributes["relax.memory_plan"] if "relax.memory_plan" in function.attributes else None
 
     def noted(key: str) -> int | None:
-        return None if notes is None else _evaluate(ir.DictAttr(notes)[key], sizes)
+        return None if notes is None else _evaluate(Sym(ir.DictAttr(notes)[key]), sizes)
 
     storages = tuple(walk.storages)
     return Plan(name, sizes, tuple(walk.steps), storages, noted("unplanned_bytes"), noted("peak_bytes"))
@@ -122,41 +125,63 @@ def _size(name: str, bounds: Range, given: int | None) -> int:
         size = size if bounds.upper is None else min(size, bounds.upper)
         rounded = size // bounds.multiple_of * bounds.multiple_of
         return rounded if rounded >= bounds.lower else rounded + bounds.multiple_of
+    if given > _LARGEST:
+        raise RelaxError(f"--sizes says {name}={given}; expected at most {_LARGEST}")
     if given < bounds.lower or bounds.upper is not None and given > bounds.upper or given % bounds.multiple_of:
         raise RelaxError(f"--sizes says {name}={given}; expected {describe_range(name, bounds)}")
     return given
 
 
 def _symbols(function: ir.Operation) -> dict[str, Range]:
-    """The symbols in the storages and tensors of a function, with their bounds."""
+    """The symbols in the parameters, storages and tensors of a function, with their bounds."""
     declared = function.attributes["relax.symbols"] if "relax.symbols" in function.attributes else ()
     bounds = {entry.name: Range.from_mlir(entry.attr) for entry in declared}
     names = dict.fromkeys(bounds)
+    for entry in function.attributes["arg_attrs"] if "arg_attrs" in function.attributes else ():
+        if "relax.symbol" in entry:  # an integer
+            names[ir.StringAttr(entry["relax.symbol"]).value] = None
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         for key in ("bytes", "offset"):
             if key in operation.attributes:
                 names.update(dict.fromkeys(_relax.expr_symbols(operation.attributes[key])))
-        for result in operation.results:
-            for dim in _dims(result.type):
-                if isinstance(dim, Sym):
-                    names.update(dict.fromkeys(dim.symbols))
+        arguments = [
+            argument for region in operation.regions for block in region.blocks for argument in block.arguments
+        ]
+        for value in (*operation.results, *arguments):
+            names.update(dict.fromkeys(_symbols_of(Annotation.from_mlir(value.type))))
         return ir.WalkResult.ADVANCE
 
-    for block in function.regions[0].blocks:
-        for operation in block.operations:
-            operation.operation.walk(visit)
+    function.walk(visit)
     return {name: bounds.get(name, Range()) for name in names}
 
 
-def _dims(type: ir.Type) -> Sequence[Sym | int | None]:
-    annotation = Annotation.from_mlir(type)
-    return (isinstance(annotation, Tensor) and annotation.shape) or ()
+def _symbols_of(annotation: Annotation) -> Iterator[str]:
+    if isinstance(annotation, Tuple):
+        for member in annotation.members:
+            yield from _symbols_of(member)
+    elif isinstance(annotation, (Tensor, Shape)):
+        for dim in (annotation.dims if isinstance(annotation, Shape) else annotation.shape) or ():
+            if isinstance(dim, Sym):
+                yield from dim.symbols
 
 
-def _evaluate(expr: ir.Attribute, sizes: Mapping[str, int]) -> int:
-    names = sorted(set(_relax.expr_symbols(expr)))
-    return _relax.expr_evaluate(expr, names, [sizes[name] for name in names]) or 0
+def _evaluate(expr: Sym, sizes: Mapping[str, int]) -> int:
+    """The value of a number of bytes or elements.
+
+    Raises:
+      RelaxError: it has none for these sizes, or is negative.
+    """
+    given = ", ".join(f"{name} = {sizes[name]}" for name in expr.symbols)
+    try:
+        value = expr.evaluate({name: sizes[name] for name in expr.symbols})
+    except (ValueError, ZeroDivisionError, OverflowError) as error:
+        reason = f"has no value for {given}: {error}"
+    else:
+        if value >= 0:
+            return value
+        reason = f"is {value} for {given}, and a size is not negative"
+    raise RelaxError(f"'{expr}' {reason}; give other values with --sizes")
 
 
 _WRITERS = {"relax.call_tir_inplace": "callee", "relax.call_library_inplace": "library_function"}
@@ -182,7 +207,9 @@ class _Place:
 class _Walk:
     """Follows tensors through a function, in the order in which its ops run.
 
-    A branch or a loop may choose a value from several places: all of them are in use as long as the value is.
+    A branch or a loop may choose a value from several places: all of them are in use as long as the value is. What a
+    loop uses from the outside is in use until the loop ends, and what an iteration hands to the next one from the start
+    of the loop on.
     """
 
     def __init__(self, function: ir.Operation, sizes: Mapping[str, int]) -> None:
@@ -200,12 +227,12 @@ class _Walk:
 
     def _visit(self, operation: ir.Operation) -> None:
         if operation.name == "relax.alloc_storage":
-            bytes = _evaluate(operation.attributes["bytes"], self._sizes)
+            bytes = _evaluate(Sym(operation.attributes["bytes"]), self._sizes)
             storage = Storage(bytes, len(self.steps), len(self.steps))
             self.storages.append(storage)
             self._storage_of[operation.results[0]] = storage
         elif operation.name == "relax.tensor_from_storage":
-            offset = _evaluate(operation.attributes["offset"], self._sizes)
+            offset = _evaluate(Sym(operation.attributes["offset"]), self._sizes)
             self._places_of[operation.results[0]] = [_Place(self._storage_of[operation.operands[0]], offset)]
         elif operation.name in _WRITERS:
             self._write(operation)
@@ -251,13 +278,15 @@ class _Walk:
         for dim in annotation.shape:
             if dim is None:
                 return text, most
-            bytes *= dim if isinstance(dim, int) else dim.evaluate(self._sizes)
+            bytes *= dim if isinstance(dim, int) else _evaluate(dim, self._sizes)
         return text, min(bytes, most)
 
     def _forward(self, operation: ir.Operation) -> None:
         """The results of other ops may be in the places of their operands, or of what their regions yield."""
-        carried = operation.operands if operation.name == "relax.while" else ()
+        is_loop = operation.name == "relax.while"
+        carried = operation.operands if is_loop else ()
         yielded: list[Sequence[ir.Value]] = [carried] if carried else []
+        begin = len(self.steps)
         for region in operation.regions:
             for argument, value in zip(region.blocks[0].arguments, carried):
                 self._places_of[argument] = list(self._places_of.get(value, ()))
@@ -267,9 +296,24 @@ class _Walk:
                 yielded.append(last.operands)
         for values in yielded:  # used until the branch or the loop ends
             self._use(values)
+        if is_loop:
+            self._stretch(begin, yielded[-1])
         for index, result in enumerate(operation.results):
             sources = [values[index] for values in yielded] if operation.regions else operation.operands
             self._places_of[result] = [place for source in sources for place in self._places_of.get(source, ())]
+
+    def _stretch(self, begin: int, handed: Sequence[ir.Value]) -> None:
+        """Extends the lives of tensors to all iterations of a loop that began at a step."""
+        now = len(self.steps) - 1
+        for storage in self.storages:
+            lives: list[Storage | PlannedTensor] = [storage, *storage.tensors]
+            for life in lives:
+                if life.begin < begin <= life.end:
+                    life.end = now
+        for value in handed:
+            for place in self._places_of.get(value, ()):
+                for life in filter(None, (place.storage, place.tensor)):
+                    life.begin = min(life.begin, begin)
 
 
 def _text(attribute: ir.Attribute) -> str:

@@ -36,8 +36,7 @@ def draw(module: Module, sizes: Mapping[str, int] | None = None, path: Path | No
       RelaxError: a size or the path is wrong, or a picture cannot be written.
       MissingPackageError: matplotlib is not installed.
     """
-    if path and path.suffix not in _FORMATS:
-        raise RelaxError(f"cannot draw to '{path}'; expected a file that ends in {', '.join(_FORMATS)}")
+    check_drawing(path)
     plans = plans_of(module, sizes or {})
     used: set[str] = set()
     for plan in plans:
@@ -45,7 +44,7 @@ def draw(module: Module, sizes: Mapping[str, int] | None = None, path: Path | No
         target = path or Path(f"{name}-memory.png")
         if path and len(plans) > 1:
             target = path.with_name(f"{path.stem}-{name}{path.suffix}")
-        content = _picture(plan, target.suffix.removeprefix("."))
+        content = _picture(plan, target.suffix.lower().removeprefix("."))
         try:
             write_whole(target, content.getbuffer())
         except OSError as error:
@@ -53,20 +52,33 @@ def draw(module: Module, sizes: Mapping[str, int] | None = None, path: Path | No
         yield target
 
 
-def _picture(plan: Plan, format: str) -> io.BytesIO:
+def check_drawing(path: Path | None) -> None:
+    """Checks that `draw` can draw to a path, which costs less than a plan to draw.
+
+    Raises:
+      RelaxError: the path ends in something else than a picture.
+      MissingPackageError: matplotlib is not installed.
+    """
+    if path and path.suffix.lower() not in _FORMATS:
+        raise RelaxError(f"cannot draw to '{path}'; expected a file that ends in {', '.join(_FORMATS)}")
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ModuleNotFoundError:
         raise MissingPackageError("drawing takes matplotlib; install it with: pip install matplotlib") from None
+
+
+def _picture(plan: Plan, format: str) -> io.BytesIO:
+    import matplotlib
+    from matplotlib.figure import Figure
+
     width = min(max(10.0, 0.25 * len(plan.steps)), 60.0)
     figure = Figure(figsize=(width, min(max(5.0, 0.5 * len(plan.storages)), 20.0)), layout="constrained")
     over_time, totals = figure.subplots(1, 2, width_ratios=[width - 2, 2])
     scale, unit = _unit(max(plan.planned, plan.unplanned or 0))
     _draw_storages(over_time, plan, scale)
-    over_time.set(
-        title=f"{plan.function}{f' for {plan.describe_sizes()}' if plan.sizes else ''}", ylabel=f"storages, {unit}"
-    )
+    sizes = f" for {plan.describe_sizes()}" if plan.sizes else ""
+    over_time.set_title(f"{plan.function}{sizes}", parse_math=False)  # "$" is a character of names
+    over_time.set(ylabel=f"storages, {unit}")
     _draw_totals(totals, plan, scale)
     totals.set(title=unit)
     content = io.BytesIO()
@@ -88,11 +100,11 @@ def _draw_storages(axes: Axes, plan: Plan, scale: float) -> None:
             label = f"{tensor.name} {tensor.op}\n{tensor.type}"
             middle = (tensor.begin + tensor.end) / 2
             text = axes.text(middle, place + size / 2, label, ha="center", va="center", fontsize=6)
-            text.set(clip_on=True, clip_path=box)  # what does not fit is cut off
+            text.set(parse_math=False, clip_on=True, clip_path=box)  # what does not fit is cut off
         bottom += height
     axes.set(xlim=(-0.5, len(plan.steps) - 0.5), ylim=(0, bottom or 1))
     if len(plan.steps) <= _MOST_NAMES:
-        axes.set_xticks(range(len(plan.steps)), plan.steps, rotation=45, ha="right", fontsize=7)
+        axes.set_xticks(range(len(plan.steps)), plan.steps, rotation=45, ha="right", fontsize=7, parse_math=False)
     else:
         axes.set(xlabel="step")
 
