@@ -45,7 +45,7 @@ from .stored_weights import SCHEMA, map_weights, save_weights
 if TYPE_CHECKING:
     import numpy as np
 
-VERSION = 4
+VERSION = 5
 """The version of the folder's format."""
 
 METADATA, OBJECT, WEIGHTS = "metadata.json", "model.o", "weights.safetensors"
@@ -184,7 +184,8 @@ def _find_linker() -> str | None:
 def link_shared(
     object: Path, output: Path, runtime_folder: Path, linker: str | None = None, *, options: Sequence[str] = ()
 ) -> None:
-    """Links an object file with the runtime, which is loaded from the folder of the result.
+    """Links an object file with the runtime, which is loaded from the folder of the result. A function that the runtime
+    lacks is an error when the result is loaded, not when it is called.
 
     Args:
       linker: a command, with options if needed; `find_linker()` by default.
@@ -193,7 +194,7 @@ def link_shared(
       RelaxError: there is no linker, or it fails.
     """
     command = [*shlex.split(linker or find_linker()), "-shared", "-o", str(output), str(object), f"-L{runtime_folder}"]
-    command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-lm", *options]
+    command += ["-lrelax_runtime", "-Wl,-rpath,$ORIGIN", "-Wl,-z,now", "-lm", *options]
     try:
         run = subprocess.run(command, capture_output=True, text=True, errors="replace")
     except OSError as error:

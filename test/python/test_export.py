@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import gc
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -72,6 +73,18 @@ def test_linkers_with_options(tmp_path, monkeypatch):
     monkeypatch.setenv("CC", "cc -Wl,--build-id=sha1")
     export(relax_mlir.compile_code(module()), tmp_path / "model", WEIGHTS)
     assert (tmp_path / "model" / "model.so").exists()
+
+
+# Of a runtime of another version, the library says so when it is loaded, and not in the first call.
+@needs_linker
+def test_missing_functions_are_noticed_at_once(tmp_path):
+    source, code, library = (tmp_path / name for name in ("model.c", "model.o", "model.so"))
+    source.write_text("void relax_rt_missing(void); void run(void) { relax_rt_missing(); }")
+    subprocess.run(["cc", "-c", "-fPIC", source, "-o", code], check=True)
+    shutil.copy(library_path(), tmp_path / "librelax_runtime.so")
+    link_shared(code, library, tmp_path)
+    with pytest.raises(OSError, match="undefined symbol: relax_rt_missing"):
+        ctypes.CDLL(str(library), os.RTLD_LAZY)
 
 
 # Any program can load the library through tvm_ffi, without this package, before or after the runtime.
