@@ -73,6 +73,7 @@ private:
   /// Calls a kernel unless all tensors that it writes are empty.
   void callUnlessEmpty(CallTIRInplaceOp op, func::FuncOp kernel,
                        ValueRange args, ValueRange written);
+  bool runsOnHost(CallTIRInplaceOp op) const;
   /// Starts the clock of a kernel if the call is timed.
   void beginKernel(CallTIRInplaceOp op);
   LogicalResult lowerReshape(Operation *op);

@@ -41,11 +41,21 @@ void FunctionLowering::beginKernel(CallTIRInplaceOp op) {
                {"cold"});
 }
 
+/// A kernel runs where the tensors are that it writes. One that writes none
+/// runs where its first operand is, or on the side of the function.
+bool FunctionLowering::runsOnHost(CallTIRInplaceOp op) const {
+  if (op->getNumResults())
+    return !deviceOf(op->getResult(0));
+  if (op->getNumOperands())
+    return !deviceOf(op->getOperand(0));
+  return !builder.device;
+}
+
 void FunctionLowering::callUnlessEmpty(CallTIRInplaceOp op, func::FuncOp kernel,
                                        ValueRange args, ValueRange written) {
   auto call = [&] {
     // Work on a device goes on after the call.
-    if (!deviceOf(op->getResult(0)))
+    if (runsOnHost(op))
       beginKernel(op);
     func::CallOp::create(builder, kernel, args);
   };

@@ -33,3 +33,15 @@ relax.func @main(%n: index {relax.symbol = "n"}) -> tensor<?xf32, #relax.shape<[
   %1 = relax.call_tir_inplace @exp(%0) inplace [0] : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> loc("model.py":3:5)
   relax.return %1 : tensor<?xf32, #relax.shape<[n]>>
 }
+
+// A kernel that writes no tensor runs where its first operand is.
+// CHECK-LABEL: func.func private @relax.graph.writes_none(
+// HOST: llvm.call @relax_rt_begin_kernel
+// CHECK: call @relax.kernel.reads(
+func.func private @reads(%x: memref<4xf32>) {
+  return
+}
+relax.func @writes_none(%x: tensor<4xf32>) -> tensor<4xf32> {
+  relax.call_tir_inplace @reads(%x) inplace [] : (tensor<4xf32>) -> ()
+  relax.return %x : tensor<4xf32>
+}
