@@ -26,6 +26,7 @@ from vulkan_faults import (
     TOO_MANY,
     UNKNOWN,
     Unchanged,
+    calls,
     failing,
     fails,
 )
@@ -145,6 +146,43 @@ def test_a_thousand_copies_that_fail(device, model, function, code, kind, messag
                 device.get(x)
     np.testing.assert_array_equal(device.get(x), X)
     check(device, model)
+
+
+# A lost device may never have the times of its kernels, so nothing asks for them.
+def test_times_of_a_lost_device(device, model):
+    x = device.put(X)
+    device.synchronize()
+    before = calls("vkGetQueryPoolResults")
+    with relax_mlir.profile() as times:
+        model["main"](x)
+        with failing("vkGetSemaphoreCounterValue", LOST), pytest.raises(DeviceError, match="the device is lost"):
+            device.synchronize()
+    assert not times and calls("vkGetQueryPoolResults") == before
+    with relax_mlir.profile() as times:
+        check(device, model)
+    assert len(times) == 3 and calls("vkGetQueryPoolResults") > before
+
+
+# A queue may take no times, or times of a few bits, which wrap.
+@pytest.mark.parametrize("bits, expected", [(0, []), (1, [20])])
+def test_times_of_few_bits(device, bits, expected):
+    printed = vulkan.run_python(
+        f"""
+import numpy as np, relax_mlir, test_vulkan_faults as t
+device = relax_mlir.Device("vulkan")
+main = relax_mlir.compile(relax_mlir.parse(t.ADD.format("tensor<1000xf32>")), target="vulkan")["main"]
+x = device.put(np.ones(1000, np.float32))
+with relax_mlir.profile() as times:
+    for _ in range(20):
+        main(x)
+    device.synchronize()
+assert [kernel.calls for kernel in times] == {expected}, times
+assert times.seconds <= 20 * 100e-9, times  # a tick takes less than 100 ns
+print("passed")
+""",
+        RELAX_VULKAN_SET=f"timestamps={bits}",
+    )
+    assert printed.split() == ["passed"], printed
 
 
 MAPPING = '''

@@ -118,6 +118,13 @@ void getFeatures(vk::Physical device, vk::Features *features) {
   change(features);
 }
 
+void getFamilies(vk::Physical device, uint32_t *count,
+                 vk::QueueFamily *families) {
+  real.getFamilies(device, count, families);
+  for (uint32_t i = 0; families && i < *count; ++i)
+    change(families[i]);
+}
+
 vk::Result enumerate(vk::Instance instance, uint32_t *count,
                      vk::Physical *devices) {
   if (vk::Result code = enter("vkEnumeratePhysicalDevices"))
@@ -226,6 +233,7 @@ vk::Function special(const char *name) {
     return reinterpret_cast<vk::Function>(own);
   RELAX_SPECIAL(getProperties, "vkGetPhysicalDeviceProperties2")
   RELAX_SPECIAL(getFeatures, "vkGetPhysicalDeviceFeatures2")
+  RELAX_SPECIAL(getFamilies, "vkGetPhysicalDeviceQueueFamilyProperties")
   RELAX_SPECIAL(enumerate, "vkEnumeratePhysicalDevices")
   RELAX_SPECIAL(enumerateVersion, "vkEnumerateInstanceVersion")
   RELAX_SPECIAL(createShader, "vkCreateShaderModule")

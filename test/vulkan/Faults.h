@@ -55,6 +55,7 @@ State &state();
 // Limits.cpp
 void change(relax_rt::vk::Properties *properties);
 void change(relax_rt::vk::Features *features);
+void change(relax_rt::vk::QueueFamily &family);
 
 } // namespace faults
 

@@ -53,6 +53,10 @@ void faults::change(vk::Properties *properties) {
   }
 }
 
+void faults::change(vk::QueueFamily &family) {
+  set(family.timestampBits, "timestamps");
+}
+
 void faults::change(vk::Features *features) {
   set(features->all[vk::kInt64], "int64");
   set(features->all[vk::kInt16], "int16");

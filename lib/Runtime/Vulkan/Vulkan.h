@@ -86,7 +86,7 @@ constexpr Flags kShaderRead = 0x20, kShaderWrite = 0x40, kTransferRead = 0x800,
 // VkCommandPoolCreateFlagBits, VkCommandBufferUsageFlagBits
 constexpr Flags kResettable = 2, kOnce = 1, kSimultaneous = 4;
 // VkQueryResultFlagBits
-constexpr Flags kWide = 1, kWaits = 2;
+constexpr Flags kWide = 1;
 constexpr Size kWhole = ~Size(0);
 // VkDescriptorType
 constexpr int32_t kStorageBuffers = 7;

@@ -300,6 +300,8 @@ std::unique_ptr<VulkanDevice> VulkanDevice::open(int32_t id, Error &error) {
     return nullptr;
   }
   device->family = static_cast<uint32_t>(family - families.begin());
+  if (uint32_t bits = family->timestampBits)
+    device->tickMask = ~uint64_t(0) >> (64 - std::min<uint32_t>(bits, 64));
   if (!device->check(createDevice(*device), "opening the device", error)) {
     device->device = nullptr;
     return nullptr;

@@ -66,6 +66,8 @@ struct VulkanDevice {
   vk::MemoryProperties memory{};
   vk::Size maxAllocation = 0;
   float nanosecondsOfTick = 1;
+  /// The bits of a time on the device that count; 0 if it takes no times.
+  uint64_t tickMask = 0;
 
   // Limits of kernels.
   uint32_t maxPushed = 0, maxSharedBytes = 0, maxGroups[3] = {}, maxThreads = 0;

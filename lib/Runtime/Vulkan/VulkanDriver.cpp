@@ -239,10 +239,11 @@ public:
         return false;
     } else {
       order(recording);
+      times.noteBegin(recording.times, recording.commands);
       dispatch(recording, made);
+      times.noteEnd(recording.times, recording.commands, kernel.name);
     }
     ++recording.launches;
-    times.note(recording.times, recording.commands, kernel.name);
     if (stream.isCaptured)
       return true;
     if (waitsForKernels())

@@ -19,28 +19,34 @@ using namespace relax_rt;
 void VulkanTimes::begin(ListTimes &list, vk::Commands commands) {
   list.isProfiled = isProfiling();
   list.isReported = isOn("RELAX_DEVICE_TIMES");
-  if (!list.isProfiled && !list.isReported)
+  if (!device.tickMask || (!list.isProfiled && !list.isReported))
     return;
   vk::QueryInfo info;
-  info.count = kMost;
+  info.count = 2 * ListTimes::kMost;
   if (device.vk.createQueries(device.device, &info, nullptr, &list.pool)) {
     list.pool = 0;
     return;
   }
-  device.vk.resetQueries(commands, list.pool, 0, kMost);
-  device.vk.noteTime(commands, vk::kAtEnd, list.pool, 0);
+  device.vk.resetQueries(commands, list.pool, 0, info.count);
 }
 
-void VulkanTimes::note(ListTimes &list, vk::Commands commands,
-                       const char *name) {
-  if (!list.pool || list.launches.size() + 1 >= kMost)
+void VulkanTimes::noteBegin(const ListTimes &list, vk::Commands commands) {
+  if (list.hasRoom())
+    device.vk.noteTime(commands, vk::kAtEnd, list.pool,
+                       2 * list.launches.size());
+}
+
+void VulkanTimes::noteEnd(ListTimes &list, vk::Commands commands,
+                          const char *name) {
+  if (!list.hasRoom())
     return;
+  device.vk.noteTime(commands, vk::kAtEnd, list.pool,
+                     2 * list.launches.size() + 1);
   // The code may be gone when the launch has ended.
   RelaxContext *call = currentCall();
   auto text = [](const char *given) { return given ? given : ""; };
   list.launches.push_back({name, text(call ? call->error.function : nullptr),
                            text(call ? call->lastLaunch : nullptr)});
-  device.vk.noteTime(commands, vk::kAtEnd, list.pool, list.launches.size());
 }
 
 /// Returns the name that the kernel has in the program.
@@ -53,14 +59,15 @@ static const char *nameOf(const ListTimes::Launch &launch) {
 void VulkanTimes::end(ListTimes &list, bool isDone) {
   if (!list.pool)
     return;
-  std::vector<uint64_t> ticks(list.launches.size() + 1);
-  if (isDone &&
+  std::vector<uint64_t> ticks(2 * list.launches.size());
+  // Does not wait: all times are there when the list has finished.
+  if (isDone && !ticks.empty() &&
       !device.vk.getQueries(device.device, list.pool, 0, ticks.size(),
                             ticks.size() * sizeof(uint64_t), ticks.data(),
-                            sizeof(uint64_t), vk::kWide | vk::kWaits))
+                            sizeof(uint64_t), vk::kWide))
     for (size_t i = 0; i < list.launches.size(); ++i) {
       const ListTimes::Launch &launch = list.launches[i];
-      uint64_t took = ticks[i + 1] - ticks[i];
+      uint64_t took = (ticks[2 * i + 1] - ticks[2 * i]) & device.tickMask;
       if (list.isProfiled)
         addTime(nameOf(launch), launch.function.c_str(),
                 launch.location.c_str(),

@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // While a profile is active (KernelTimes.h), or with RELAX_DEVICE_TIMES=1, the
-// device records a time after each launch of a command list that is submitted
-// once. A profile gets the times when the host has waited for the device; with
-// the variable, each wait reports the time spent in each kernel since the last
-// report. The time includes waiting for other kernels.
+// device records a time before and after each launch of a command list that is
+// submitted once. A profile gets the times when the host has waited for the
+// device; with the variable, each wait reports the time spent in each kernel
+// since the last report. The time includes waiting for other kernels. Devices
+// whose queue takes no times are not measured.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +29,13 @@ struct ListTimes {
     std::string name, function, location;
   };
 
+  /// How many launches are measured; lists are submitted after fewer.
+  static constexpr uint32_t kMost = 128;
+
+  bool hasRoom() const { return pool && launches.size() < kMost; }
+
+  /// Two times for each launch.
   vk::QueryPool pool = 0;
-  /// The launches that end at each time but the first.
   std::vector<Launch> launches;
   bool isProfiled = false, isReported = false;
 };
@@ -41,16 +47,15 @@ public:
 
   /// Called at the beginning of a list.
   void begin(ListTimes &list, vk::Commands commands);
-  /// Called after a launch.
-  void note(ListTimes &list, vk::Commands commands, const char *name);
+  /// Called directly before a launch, and after it.
+  void noteBegin(const ListTimes &list, vk::Commands commands);
+  void noteEnd(ListTimes &list, vk::Commands commands, const char *name);
   /// Called when a list has finished or is discarded.
   void end(ListTimes &list, bool isDone);
   /// Prints the times so far and resets them.
   void report();
 
 private:
-  static constexpr uint32_t kMost = 1024;
-
   const VulkanDevice &device;
   struct Sum {
     uint64_t ticks = 0, launches = 0;

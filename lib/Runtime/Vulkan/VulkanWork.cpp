@@ -254,7 +254,7 @@ void VulkanWork::retire() {
   else if (result != vk::kSuccess)
     return;
   while (!underWay.empty() && underWay.front().value <= reached) {
-    recycle(underWay.front().recording, /*isDone=*/true);
+    recycle(underWay.front().recording, /*isDone=*/result == vk::kSuccess);
     underWay.pop_front();
   }
 }
