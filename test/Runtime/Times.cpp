@@ -28,7 +28,7 @@ const Function timed{{0, 0, 0, 0, 0},
 /// How often a name ran, and whether it took time.
 int64_t countRuns(const char *name) {
   int64_t runs = 0;
-  for (const RelaxTimes *times = relax_rt_times(); times; times = times->next)
+  for (const RelaxTimes *times = nullptr; (times = relax_rt_times(times));)
     if (!strcmp(times->function, "timed") && !strcmp(times->name, name)) {
       RELAX_CHECK(!runs); // one sum for all threads
       RELAX_CHECK(times->nanoseconds >= 0);

@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,6 +14,7 @@ import tvm_ffi
 
 from relax_mlir import BlockBuilder, Sym, Tensor, compile, load_exported, op, profile
 from relax_mlir.cli.bench import Report, Runner, bench
+from relax_mlir.execution import profiling
 from relax_mlir.execution.profiling import KernelTime, KernelTimes, show_seconds
 
 X = np.ones((64, 4), np.float32)
@@ -69,6 +71,37 @@ def test_calls_without_kernels(executable):
     with profile() as times:
         executable["main"](X[:0])
     assert counts(times).keys() <= {"relax_test.profiled"}
+
+
+# What a library function calls back has its own time, which is not counted twice.
+def test_library_functions_that_call_back():
+    x = Tensor((64, 4), "f32", name="x")
+    bb = BlockBuilder()
+    for function, library in (("inner", "relax_test.slow"), ("main", "relax_test.outer")):
+        with bb.function(function, [x]):
+            bb.return_(op.call_library(library, [x], x))
+    called = compile(bb.module())
+    tvm_ffi.register_global_func("relax_test.slow", lambda x, out: time.sleep(0.1), override=True)
+    tvm_ffi.register_global_func("relax_test.outer", lambda x, out: called["inner"](X) and None, override=True)
+    with profile() as times:
+        called["main"](X)
+    seconds = {kernel.name: kernel.seconds for kernel in times}
+    assert seconds["relax_test.slow"] >= 0.1 and seconds["relax_test.outer"] < 0.1
+    assert times.seconds <= times.functions[0].seconds and times.functions[0].function == "main"
+
+
+# A block that an interrupt ends before it has begun leaves nothing on.
+def test_interrupted_blocks(executable, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("relax_mlir.execution.profiling._read", interrupted)
+        with profile():
+            pass
+    before = profiling._read()
+    executable["main"](X)
+    assert profiling._read() == before
 
 
 # Each block has the calls that began and ended in it, on any thread.
@@ -142,7 +175,10 @@ def test_bench(module, tmp_path, capsys):
     runner = Runner("relax-mlir", lambda: [], 0.0, rounds=[1.0])
     Report("model.mlir", 1, 1, {}, [runner], TIMES).show()
     assert str(TIMES) in capsys.readouterr().out
-    Report("model.mlir", 1, 1, {}, [runner], KernelTimes()).show()
-    assert "no kernel was measured" in capsys.readouterr().out
+    for device, note in (("", False), ("cuda", True)):
+        runner = Runner("relax-mlir", lambda: [], 0.0, rounds=[1.0], device=device)
+        Report("model.mlir", 1, 1, {}, [runner], KernelTimes()).show()
+        shown = capsys.readouterr().out
+        assert str(KernelTimes()) in shown and ("kernels on CUDA devices are not measured" in shown) == note
     Report("model.mlir", 1, 1, {}, [runner]).show()
     assert "kernel" not in capsys.readouterr().out

@@ -367,16 +367,22 @@ static bool callLibrary(RelaxContext *context, const char *name,
   return callForeignLibrary(context, name, words, slots, integers);
 }
 
+/// Whether a library function has tensors of the host alone: work on a device
+/// goes on after the call.
+static bool runsOnHost(const int64_t *words) {
+  for (int64_t left = *words++; left > 0; --left)
+    if (Value::read(words).device() != kDLCPU)
+      return false;
+  return true;
+}
+
 extern "C" void relax_rt_call_library(RelaxContext *context, const char *name,
                                       const char *location,
                                       const int64_t *words,
                                       const int64_t *slots, int64_t integers) {
   context->error.location = location;
-  // Work on a device goes on after the call.
-  bool isTimed = context->isTimed && !context->stream;
-  int64_t begin = isTimed ? readClock() : 0;
+  LibraryClock clock(context->isTimed && runsOnHost(words));
   if (!callLibrary(context, name, words, slots, integers))
     longjmp(context->escape, 1);
-  if (isTimed)
-    addTime(name, context->error.function, location, readClock() - begin);
+  clock.stop(name, context->error.function, location);
 }

@@ -27,15 +27,18 @@ std::atomic<int32_t> activeProfiles{0};
 // Compiled code reads this word.
 static_assert(offsetof(RelaxContext, isTimed) == 0, "");
 
-/// A sum, in the list of all sums and in that of its bucket.
+/// A sum, in the list of its bucket.
 struct Entry : RelaxTimes {
   uint64_t hash;
-  Entry *nextInBucket;
+  Entry *next;
 };
 
-std::atomic<RelaxTimes *> allTimes{nullptr};
 constexpr uint64_t kBuckets = 1024;
 std::atomic<Entry *> buckets[kBuckets];
+
+/// The nanoseconds of all kernels and library functions that this thread has
+/// timed.
+thread_local int64_t counted = 0;
 
 /// What a sum is for.
 struct Names {
@@ -67,8 +70,7 @@ struct Names {
       return copy;
     };
     const char *ownName = keep(name), *ownFunction = keep(function);
-    *entry = {
-        {ownName, ownFunction, keep(location), 0, 0, nullptr}, hash(), nullptr};
+    *entry = {{ownName, ownFunction, keep(location), 0, 0}, hash(), nullptr};
     return entry;
   }
 };
@@ -80,21 +82,16 @@ RelaxTimes *timesOf(const Names &names) {
   Entry *first = bucket.load(std::memory_order_acquire), *created = nullptr;
   do {
     // Between two rounds, other threads have added sums, perhaps this one.
-    for (Entry *entry = first; entry; entry = entry->nextInBucket)
+    for (Entry *entry = first; entry; entry = entry->next)
       if (entry->hash == hash && names == *entry) {
         free(created);
         return entry;
       }
     if (!created && !(created = names.create()))
       return nullptr;
-    created->nextInBucket = first;
+    created->next = first;
   } while (!bucket.compare_exchange_weak(
       first, created, std::memory_order_acq_rel, std::memory_order_acquire));
-  created->next = allTimes.load(std::memory_order_relaxed);
-  while (!allTimes.compare_exchange_weak(created->next, created,
-                                         std::memory_order_release,
-                                         std::memory_order_relaxed)) {
-  }
   return created;
 }
 
@@ -131,8 +128,21 @@ void relax_rt::endKernel(RelaxContext &context) {
   int64_t end = readClock();
   std::string_view name = std::exchange(context.kernel, nullptr);
   std::string_view function = name.data() + name.size() + 1;
-  add({name, function, function.data() + function.size() + 1},
-      end - context.kernelBegin);
+  int64_t took = end - context.kernelBegin;
+  counted += took;
+  add({name, function, function.data() + function.size() + 1}, took);
+}
+
+LibraryClock::LibraryClock(bool isTimed)
+    : begin(isTimed ? readClock() : 0), countedBefore(counted) {}
+
+void LibraryClock::stop(const char *name, const char *function,
+                        const char *location) {
+  if (!begin)
+    return;
+  int64_t took = readClock() - begin, others = counted - countedBefore;
+  counted = countedBefore + took;
+  addTime(name, function, location, took - others);
 }
 
 TimedCall::TimedCall(RelaxContext &context, const char *function)
@@ -159,8 +169,17 @@ void relax_rt_profile(int32_t change) {
   activeProfiles.fetch_add(change, std::memory_order_relaxed);
 }
 
-const RelaxTimes *relax_rt_times(void) {
-  return allTimes.load(std::memory_order_acquire);
+const RelaxTimes *relax_rt_times(const RelaxTimes *last) {
+  uint64_t bucket = 0;
+  if (auto *entry = static_cast<const Entry *>(last)) {
+    if (entry->next)
+      return entry->next;
+    bucket = entry->hash % kBuckets + 1;
+  }
+  for (; bucket < kBuckets; ++bucket)
+    if (Entry *first = buckets[bucket].load(std::memory_order_acquire))
+      return first;
+  return nullptr;
 }
 
 } // extern "C"

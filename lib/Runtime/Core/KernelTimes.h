@@ -10,8 +10,9 @@
 // one word of its context before a kernel.
 //
 // The sums only grow, so profiles may overlap: each one reads the sums at its
-// beginning and at its end. They are a list to which threads add without a
-// lock, and whose elements live as long as the process.
+// beginning and at its end. They are in a hash table to which threads add
+// without a lock, and whose elements live as long as the process. A process
+// that is forked at any time has a whole table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,22 @@ void addTime(const char *name, const char *function, const char *location,
 /// Stops the clock of the kernel that the call has begun.
 void endKernel(RelaxContext &context);
 
-/// Times a call from the outside, under the name "", if a profile is active.
+/// The clock of a library function. It leaves out kernels and other library
+/// functions that ran meanwhile on the thread, since they have their own times.
+class LibraryClock {
+public:
+  explicit LibraryClock(bool isTimed);
+  /// Adds the time to the sum. A failed function has none.
+  void stop(const char *name, const char *function, const char *location);
+
+private:
+  /// 0 if the function is not timed.
+  int64_t begin;
+  int64_t countedBefore;
+};
+
+/// Times a call from the outside, under the name "", if a profile is active,
+/// also one that fails or whose arguments are refused.
 class TimedCall {
 public:
   TimedCall(RelaxContext &context, const char *function);

@@ -363,14 +363,14 @@ RELAX_RT_EXPORT void relax_rt_set_thread_count(int32_t count);
 typedef struct RelaxTimes {
   const char *name, *function, *location;
   int64_t calls, nanoseconds;
-  struct RelaxTimes *next;
 } RelaxTimes;
 /// Begins (1) or ends (-1) a profile; several may be active. Calls that begin
 /// while one is active are timed.
 RELAX_RT_EXPORT void relax_rt_profile(int32_t change);
-/// The sums since the process began, as a list in no particular order. They are
-/// never freed.
-RELAX_RT_EXPORT const RelaxTimes *relax_rt_times(void);
+/// The sums since the process began, one after another in no particular order:
+/// the first one if `last` is null, else the one after `last`; null after the
+/// last one. They are never freed.
+RELAX_RT_EXPORT const RelaxTimes *relax_rt_times(const RelaxTimes *last);
 
 #ifdef __cplusplus
 } // extern "C"

@@ -280,15 +280,14 @@ class Report:
             print(f"{other.name} takes {other.call / ours.call:.2f} times as long")
             print(f"largest difference of results: {difference:.3g}" + f" (output {output})" * (difference > 0))
         if self.kernels is not None:
-            show_kernels(self.kernels)
+            show_kernels(self.kernels, ours.device)
 
 
-def show_kernels(times: KernelTimes) -> None:
-    """Prints the slowest kernels."""
-    if times:
-        print(f"\n{times.table(_MOST_KERNELS)}")
-    else:
-        print("\nno kernel was measured; those on CUDA devices cannot be")
+def show_kernels(times: KernelTimes, device: str) -> None:
+    """Prints the slowest kernels of a program on a kind of device; "" is the CPU."""
+    print(f"\n{times.table(_MOST_KERNELS)}")
+    if device == "cuda":
+        print("kernels on CUDA devices are not measured")
 
 
 def _describe(value: Any) -> str:

@@ -398,7 +398,7 @@ def measure(
             _measure(model, tokens, steps)
             if model.device:
                 model.device.synchronize()
-        show_kernels(times)
+        show_kernels(times, model.device.kind if model.device else "")
 
 
 def _measure(model: LanguageModel, tokens: np.ndarray, steps: int) -> tuple[float, float]:

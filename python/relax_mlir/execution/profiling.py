@@ -20,11 +20,13 @@ class KernelTime:
 
     Attributes:
       name: the kernel, or the library function.
-      function: the function of the program that calls it.
+      function: the function of the program that calls a kernel on the CPU; for library functions, and for kernels on
+        devices, the function that was called from the outside.
       location: the program's line, as "file:line:column"; empty if it is not known. A kernel of several fused ops has
         the line of one of them.
       calls: how often it ran.
-      seconds: how long it ran in all: on the CPU as the calling thread saw it, on a device as the device did.
+      seconds: how long it ran in all: on the CPU as the calling thread saw it, on a device as the device did. Kernels
+        and library functions that a library function calls on its thread are counted by themselves alone.
     """
 
     name: str
@@ -43,8 +45,9 @@ class KernelTimes(Sequence[KernelTime]):
     """The kernels of a profile, the slowest first; `print(times)` shows a table.
 
     Attributes:
-      functions: the calls from the outside, by function: how often, and how long in all. Next to kernels, a call checks
-        arguments, computes sizes and allocates memory. A call on a device returns before its kernels have run.
+      functions: the calls from the outside, by function: how often, also if they failed or their arguments were
+        refused, and how long in all. Next to kernels, a call checks arguments, computes sizes and allocates memory. A
+        call on a device returns before its kernels have run.
     """
 
     def __init__(self, kernels: Sequence[KernelTime] = (), functions: Sequence[KernelTime] = ()) -> None:
@@ -159,16 +162,21 @@ def profile() -> Iterator[KernelTimes]:
     >>> print(times)
 
     The times are there when the block ends. Code need not be compiled for it, and exported folders are measured too.
-    Times of calls at the same time on several threads add up. On a device, end the block with `device.synchronize()`;
-    replayed calls (`Executable.captured`) are not measured there, and CUDA devices not at all.
+    Times of calls at the same time on several threads add up. On a device, end the block with `device.synchronize()`:
+    a kernel counts in the block in which the host has waited for it. Replayed calls (`Executable.captured`) are not
+    measured there, and CUDA devices not at all.
     """
     times = KernelTimes()
     before = _read()
-    library().relax_rt_profile(ctypes.c_int32(1))
+    change = library().relax_rt_profile
+    begun: list[int] = []
     try:
+        # One step of the interpreter, so that an interrupt comes before both the begin and its note, or after both.
+        begun.extend(map(change, (ctypes.c_int32(1),)))
         yield times
     finally:
-        library().relax_rt_profile(ctypes.c_int32(-1))
+        if begun:
+            change(ctypes.c_int32(-1))
         after = _read()
         found = []
         for key, (calls, nanoseconds) in after.items():
@@ -182,28 +190,26 @@ def profile() -> Iterator[KernelTimes]:
 class _Times(ctypes.Structure):
     """RelaxTimes."""
 
-
-_Times._fields_ = [
-    ("name", ctypes.c_char_p),
-    ("function", ctypes.c_char_p),
-    ("location", ctypes.c_char_p),
-    ("calls", ctypes.c_int64),
-    ("nanoseconds", ctypes.c_int64),
-    ("next", ctypes.POINTER(_Times)),
-]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_char_p),
+        ("location", ctypes.c_char_p),
+        ("calls", ctypes.c_int64),
+        ("nanoseconds", ctypes.c_int64),
+    ]
 
 
 def _read() -> dict[tuple[str, str, str], tuple[int, int]]:
     """The sums since the process began: the number of runs and their nanoseconds by name, function and location."""
-    first = library().relax_rt_times
-    first.restype = ctypes.POINTER(_Times)
+    after = library().relax_rt_times
+    after.restype, after.argtypes = ctypes.POINTER(_Times), [ctypes.POINTER(_Times)]
     found = {}
-    entry = first()
+    entry = after(None)
     while entry:
         times = entry.contents
         name, function, location = (
             text.decode(errors="replace") for text in (times.name, times.function, times.location)
         )
         found[name, function, location] = (times.calls, times.nanoseconds)
-        entry = times.next
+        entry = after(entry)
     return found
