@@ -24,7 +24,7 @@ _shown: ContextVar[ProgressLike] = ContextVar("_shown", default=None)
 
 @contextlib.contextmanager
 def showing(progress: ProgressLike = True) -> Iterator[None]:
-    """Reports each compilation in a block that does not say `progress=` itself, whatever starts it.
+    """Reports each compilation in a block that does not say `progress=` itself, whatever starts it in this thread.
 
     >>> with showing():
     ...     program = from_exported_program(exported).compile()
