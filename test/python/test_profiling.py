@@ -82,7 +82,7 @@ def test_library_functions_that_call_back():
             bb.return_(op.call_library(library, [x], x))
     called = compile(bb.module())
     tvm_ffi.register_global_func("relax_test.slow", lambda x, out: time.sleep(0.1), override=True)
-    tvm_ffi.register_global_func("relax_test.outer", lambda x, out: called["inner"](X) and None, override=True)
+    tvm_ffi.register_global_func("relax_test.outer", lambda x, out: [called["inner"](X)] and None, override=True)
     with profile() as times:
         called["main"](X)
     seconds = {kernel.name: kernel.seconds for kernel in times}

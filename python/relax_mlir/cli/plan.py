@@ -312,8 +312,9 @@ class _Walk:
                     life.end = now
         for value in handed:
             for place in self._places_of.get(value, ()):
-                for life in filter(None, (place.storage, place.tensor)):
-                    life.begin = min(life.begin, begin)
+                place.storage.begin = min(place.storage.begin, begin)
+                if place.tensor:
+                    place.tensor.begin = min(place.tensor.begin, begin)
 
 
 def _text(attribute: ir.Attribute) -> str:
