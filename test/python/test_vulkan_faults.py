@@ -160,7 +160,8 @@ def test_times_of_a_lost_device(device, model):
     assert not times and calls("vkGetQueryPoolResults") == before
     with relax_mlir.profile() as times:
         check(device, model)
-    assert len(times) == 3 and calls("vkGetQueryPoolResults") > before
+        device.synchronize()
+    assert times and calls("vkGetQueryPoolResults") > before
 
 
 # A queue may take no times, or times of a few bits, which wrap.
