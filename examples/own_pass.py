@@ -9,6 +9,7 @@ the same IR that `relax-opt` reads, so a file shows what passes written in C++ d
 """
 
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "module.mlir"
         module.save(path)
-        command = ["relax-opt", str(path), "--relax-legalize"]
+        tool = Path(sys.executable).parent / "relax-opt"  # the package's tools are next to its Python
+        command = [str(tool), str(path), "--relax-legalize"]
         shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         print("the kernels that relax-opt --relax-legalize makes of it:")
         print("\n".join(line for line in shown.splitlines() if "func.func" in line or "math." in line))
