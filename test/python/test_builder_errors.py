@@ -67,6 +67,8 @@ def test_no_function():
         (lambda bb, x: op.exp(Tensor((n,))), "is not a parameter of function 'f'"),
         (lambda bb, x: op.exp("x"), "exp: x is 'x'"),
         (lambda bb, x: op.exp(None), "exp: x is None"),
+        (lambda bb, x: op.less(x, n + 1), "such as op.shape_to_tensor((n + 1,)).reshape(())"),
+        (lambda bb, x: op.less(x, op.sym(n)), "less: rhs is an integer, not a tensor; op.shape_to_tensor"),
         (lambda bb, x: op.shape((Sym("q"),)), "symbol 'q' is not defined in function 'f'"),
         (lambda bb, x: op.match_cast(x, Tensor((2 * Sym("q"),))), "symbol 'q' is not defined"),
         (lambda bb, x: op.match_cast(x, Tensor((n, 2))), "match_cast"),

@@ -50,14 +50,20 @@ def as_operand(
     the op's other operands, which numbers take.
     """
     if isinstance(value, (Value, Annotation, Deferred, ir.Value)):
-        return scope.resolve(value)
+        resolved = scope.resolve(value)
+        if kind == "tensor" and isinstance(resolved.type, ir.IndexType):
+            fail(
+                f"{name} is an integer, not a tensor; op.shape_to_tensor((n,)).reshape(()) is the tensor of a size 'n'"
+            )
+        return resolved
     if isinstance(value, (ir.OpView, ir.Operation)):
         return scope.resolve(value.operation.result)
     if value is None:
         fail(f"{name} is None; expected a value")
     if kind == "index" or (isinstance(value, Sym) and kind != "shape"):
         if kind == "tensor":
-            fail(f"{name} is the expression '{value}'; expected a tensor: see op.shape_to_tensor")
+            tensor = f"op.shape_to_tensor(({value},)).reshape(())"
+            fail(f"{name} is the expression '{value}'; expected a tensor, such as {tensor}")
         expr = expression(scope, value, name)
         return scope.create("relax.sym", attributes={"expr": expr}).result
     if kind == "shape" or (kind == "any" and isinstance(value, (tuple, list)) and _is_shape(value)):
