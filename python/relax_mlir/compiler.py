@@ -49,7 +49,8 @@ def compile_code(
     Raises:
       RelaxError: a pass failed; the message names the op and its source line.
     """
-    target = Target.parse(target) if isinstance(target, str) else target or Target.host()
+    _check_module(module)
+    target = _target_of(target) or Target.host()
     key = ""
     cached = cached and pipeline is None
     if cached:
@@ -114,7 +115,10 @@ def compile(
     >>> executable = compile(module)
     >>> y = executable["main"](np.ones((3, 128), np.float32))
     """
-    target = Target.parse(target) if isinstance(target, str) else target
+    _check_module(module)
+    target = _target_of(target)
+    if weights is not None and not hasattr(weights, "items"):
+        fail(f"weights are of type {type(weights).__name__}; expected arrays by name, such as load_file(path) reads")
     if target and not target.runs_here:
         fail(
             f"code for {target.triple} cannot run on {Target.host().triple}; "
@@ -130,6 +134,23 @@ def compile(
     if weights:
         executable.bind_weights(weights)
     return executable
+
+
+def _check_module(module: Any) -> None:
+    if not isinstance(module, Module):
+        name = type(module).__name__
+        hint = {"BlockBuilder": "; call its method module()", "str": "; load(path) and parse(text) make one"}.get(
+            name, ""
+        )
+        fail(f"the program is of type {name}; expected a Module{hint}")
+
+
+def _target_of(target: Any) -> Target | None:
+    if target is None or isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        fail(f"the target is of type {type(target).__name__}; expected a Target, or a name such as 'cpu' or 'cuda'")
+    return Target.parse(target)
 
 
 def _default_pipeline(target: Target, use_bounds: bool, is_mixed: bool) -> Pipeline:

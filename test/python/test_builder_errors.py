@@ -4,7 +4,7 @@
 
 import pytest
 
-from relax_mlir import BlockBuilder, Range, RelaxError, Sym, Tensor, op
+from relax_mlir import BlockBuilder, Range, RelaxError, Sym, Tensor, compile, compile_code, op
 
 n, m = Sym("n"), Sym("m")
 
@@ -109,6 +109,23 @@ def test_wrong_use(bb, wrong, message):
     with bb.function("f", [x]):
         bb.return_(x)
     bb.module()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda bb: compile(bb), "of type BlockBuilder; expected a Module; call its method module()"),
+        (lambda bb: compile("model.mlir"), "of type str; expected a Module; load(path)"),
+        (lambda bb: compile_code(3), "of type int; expected a Module"),
+        (lambda bb: compile(bb.module(), target=3), "the target is of type int"),
+        (lambda bb: compile_code(bb.module(), 3), "the target is of type int"),
+        (lambda bb: compile(bb.module(), weights="w.safetensors"), "weights are of type str; expected arrays by name"),
+    ],
+)
+def test_what_cannot_be_compiled(bb, build, message):
+    error = error_of(lambda: build(bb))
+    assert message in str(error)
+    assert error.location.file == __file__
 
 
 @pytest.mark.parametrize(
