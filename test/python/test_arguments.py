@@ -115,8 +115,11 @@ def test_numbers_are_rounded(dtype, number):
 )
 def test_types_that_nothing_has_are_refused(given):
     main = compiled(f"relax.func @main(%x: {T}) -> {T} {{\n relax.return %x : {T}\n}}")["main"]
-    with pytest.raises(RelaxError, match=r"main: argument 0 'arg0' \(.*an array of dtype .* cannot be an argument"):
+    with pytest.raises(
+        RelaxError, match=r"main: argument 0 'arg0' \(.*an array of dtype .* cannot be an argument"
+    ) as error:
         main(given)
+    assert ("its bytes are swapped: pass x.astype('float32')" in str(error.value)) == (not given.dtype.isnative)
 
 
 # --- arrays that are written into

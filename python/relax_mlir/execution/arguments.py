@@ -110,7 +110,8 @@ def _from_other_dtype(array: np.ndarray) -> Any:
     """A tensor of an array whose type DLPack knows and NumPy does not: exports integers, then sets the real type."""
     codes = _CODES.get(array.dtype.name)
     if codes is None or not array.dtype.isnative:
-        raise RelaxError(f"an array of dtype {array.dtype.str!r} ({array.dtype.name}) cannot be an argument")
+        swapped = "" if array.dtype.isnative else f"; its bytes are swapped: pass x.astype('{array.dtype.name}')"
+        raise RelaxError(f"an array of dtype {array.dtype.str!r} ({array.dtype.name}) cannot be an argument{swapped}")
     tensor = as_argument(array.view(f"u{array.itemsize}"))
     if isinstance(tensor, np.ndarray):
         tensor = tvm_ffi.from_dlpack(tensor)
