@@ -50,10 +50,11 @@ def identifier(name: str) -> str:
 
 
 def prose(record: dict[str, Any]) -> str:
-    """The description without its MLIR example."""
+    """The description without its MLIR examples."""
     text = textwrap.dedent(record["description"].expandtabs()).strip()
     text = re.split(r"^\s*Example:\s*$", text, flags=re.MULTILINE)[0].strip()
-    return re.sub(r"^```.*?^```\n?", "", text, flags=re.MULTILINE | re.DOTALL).strip()
+    text = re.sub(r"^(?:(?:Before|After):\n\n)?```.*?^```\n*", "", text, flags=re.MULTILINE | re.DOTALL)
+    return text.strip()
 
 
 def docstring(record: dict[str, Any], indent: str, extra: str = "") -> str:
