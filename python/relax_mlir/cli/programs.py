@@ -106,7 +106,8 @@ def open_program(source: str, target: str | None, function: str = imported.FUNCT
 
 def _require(source: str, function: str, known: Sequence[str] | Mapping[str, Any]) -> None:
     if function not in known:
-        raise RelaxError(f"'{source}' has no function '{function}'; it has {', '.join(known) or 'none'}")
+        choice = f"{', '.join(known)}: choose one with --function" if known else "none"
+        raise RelaxError(f"'{source}' has no function '{function}'; it has {choice}")
 
 
 # --- functions of modules
