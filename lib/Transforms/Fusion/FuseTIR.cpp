@@ -47,6 +47,8 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       auto call = dyn_cast<CallOp>(user);
       if (!call)
         return refuse(function, {"it is used as a value", user});
+      if (function->isProperAncestor(call))
+        return refuse(function, {"it calls itself", user});
       if (runsOnHost(call->getParentOfType<FuncOp>()) != runsOnHost(function))
         return refuse(function, {"a caller runs in another place", user});
       calls.push_back(call);
@@ -56,7 +58,6 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
           function,
           {"it is public, or called from the other side, host or device"});
     function.walk([](DataflowOp dataflow) { inlineDataflow(dataflow); });
-    passConstants(function, calls);
     MergeFailure why;
     FailureOr<MergedKernel> merged = mergeKernels(function, table, why);
     if (failed(merged))
@@ -80,25 +81,6 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       replace(call, *merged, values);
     function.erase();
     return success();
-  }
-
-  /// Constants become parameters, and operands of the calls; unused ones go.
-  static void passConstants(FuncOp function, ArrayRef<CallOp> calls) {
-    Block &body = function.getBody().front();
-    for (auto constant :
-         llvm::make_early_inc_range(body.getOps<ConstantOp>())) {
-      if (!constant->use_empty()) {
-        unsigned index = function.getNumArguments();
-        (void)function.insertArgument(index, constant.getType(), {},
-                                      constant.getLoc());
-        constant.getResult().replaceAllUsesWith(function.getArgument(index));
-        for (CallOp call : calls) {
-          Operation *copy = OpBuilder(call).clone(*constant);
-          call->insertOperands(call->getNumOperands(), copy->getResults());
-        }
-      }
-      constant.erase();
-    }
   }
 
   /// Explains why a function is not fused.
@@ -161,6 +143,8 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
         llvm::map_to_vector(merged.inputs, [&](unsigned index) -> Value {
           return call.getOperand(index);
         });
+    for (ConstantOp constant : merged.constants)
+      inputs.push_back(builder.clone(*constant)->getResult(0));
     auto fused =
         CallTIROp::create(builder, call.getLoc(), call.getResultTypes(),
                           merged.function.getName(), inputs, integers);

@@ -92,6 +92,8 @@ LogicalResult KernelMerger::unifyElementType(CallTIROp call, Value value,
 LogicalResult KernelMerger::collectCalls() {
   auto returned = cast<ReturnOp>(primitive.getBody().front().getTerminator());
   for (Operation &op : primitive.getBody().front().without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
     auto call = dyn_cast<CallTIROp>(op);
     if (!call)
       return fail(&op, "it holds " + op.getName().getStringRef() +
@@ -125,8 +127,9 @@ LogicalResult KernelMerger::collectCalls() {
   }
   DenseSet<Value> seen;
   for (Value value : returned.getOperands())
-    if (!value.getDefiningOp() || !seen.insert(value).second)
-      return fail(returned, "it returns a parameter, or a value twice");
+    if (!value.getDefiningOp<CallTIROp>() || !seen.insert(value).second)
+      return fail(returned,
+                  "it returns a parameter, a constant, or a value twice");
   return success();
 }
 
@@ -140,6 +143,12 @@ void KernelMerger::makeSignature() {
       merged.inputs.push_back(argument.getArgNumber());
       tensors.push_back(argument);
     }
+  for (auto constant : primitive.getBody().front().getOps<ConstantOp>())
+    if (elementTypes.contains(constant)) {
+      merged.constants.push_back(constant);
+      tensors.push_back(constant);
+    }
+  size_t numRead = tensors.size();
   llvm::append_range(tensors, outputs);
 
   llvm::SetVector<StringAttr> symbols;
@@ -197,7 +206,7 @@ void KernelMerger::makeSignature() {
 
   Block *entry = merged.function.addEntryBlock();
   for (auto [index, tensor] : llvm::enumerate(tensors))
-    if (index < merged.inputs.size())
+    if (index < numRead)
       values.map(tensor, entry->getArgument(index));
     else
       destinations[tensor] = entry->getArgument(index);

@@ -8,6 +8,7 @@
 #ifndef RELAX_TRANSFORMS_FUSION_MERGEKERNELS_H
 #define RELAX_TRANSFORMS_FUSION_MERGEKERNELS_H
 
+#include "Relax/Ops/Core.h"
 #include "Relax/Ops/Function.h"
 #include "Relax/ShapeUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,6 +22,9 @@ struct MergedKernel {
   /// and the integers that it is passed, in order.
   SmallVector<unsigned> inputs;
   SmallVector<SymExprAttr> integers;
+  /// The constants of the primitive function that are inputs, too; they come
+  /// after its parameters.
+  SmallVector<ConstantOp> constants;
 };
 
 /// Why a primitive function cannot become one kernel.
@@ -30,7 +34,7 @@ struct MergeFailure {
 };
 
 /// Merges the kernels that `primitive` calls. Fails if it contains anything but
-/// calls of kernels with bodies.
+/// calls of kernels with bodies, and constants. Leaves `primitive` as it is.
 FailureOr<MergedKernel> mergeKernels(FuncOp primitive, SymbolTable &table,
                                      MergeFailure &why);
 

@@ -51,3 +51,21 @@ relax.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = relax.call pure @own(%x) : (tensor<?xf32>) -> tensor<?xf32>
   relax.return %0 : tensor<?xf32>
 }
+
+// -----
+
+// Its constants are not passed to the calls in it.
+// expected-error @+1 {{primitive function @own cannot become one kernel: it calls itself; change that}}
+relax.func private @own(%x: tensor<2xf32>) -> tensor<2xf32> attributes {pure, relax.primitive} {
+  %0 = relax.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = relax.constant dense<[3.0, 4.0]> : tensor<2xf32>
+  %2 = relax.add %x, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  // expected-note @+1 {{this op is in the way}}
+  %3 = relax.call pure @own(%2) : (tensor<2xf32>) -> tensor<2xf32>
+  %4 = relax.add %3, %1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  relax.return %4 : tensor<2xf32>
+}
+relax.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relax.call pure @own(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  relax.return %0 : tensor<2xf32>
+}

@@ -30,7 +30,7 @@ func.func private @k(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
-// expected-remark @+1 {{primitive function @fused is not fused: it returns a parameter, or a value twice}}
+// expected-remark @+1 {{primitive function @fused is not fused: it returns a parameter, a constant, or a value twice}}
 relax.func private @fused(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.primitive} {
   relax.return %x : tensor<4xf32>
 }
