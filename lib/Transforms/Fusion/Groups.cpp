@@ -17,23 +17,14 @@ using namespace mlir::relax;
 
 std::optional<SymSubstitution> relax::solveProvedCall(CallTIROp call,
                                                       func::FuncOp kernel) {
-  auto emitError = [&] { return call.emitOpError(); };
   Signature signature = Signature::of(kernel);
   SymbolFacts kernelFacts(signature.ranges);
   Prover prover(call.getContext(), SymbolFacts::at(call));
   Unifier unifier(prover, call.getContext(), &kernelFacts);
-  unsigned position = 0;
-  for (TypeRange types :
-       {TypeRange(call->getOperandTypes()), TypeRange(call->getResultTypes())})
-    for (Type type : types)
-      if (failed(addEquations(unifier, signature.parameters[position++], type,
-                              "a tensor", emitError)))
-        return std::nullopt;
-  for (SymExprAttr expr : getSymExprs(call.getSymArgs()))
-    if (StringAttr symbol = signature.parameterSymbols[position++])
-      unifier.add(SymExprAttr::getSymbol(call.getContext(), symbol.getValue()),
-                  expr, "a symbolic argument");
-  if (failed(unifier.solve(emitError)) || !unifier.getUndecided().empty())
+  if (failed(unifyKernelCall(call, signature, call.getOperandTypes(),
+                             call->getResultTypes(), call.getSymArgs(),
+                             unifier)) ||
+      !unifier.getUndecided().empty())
     return std::nullopt;
   return unifier.getBindings();
 }

@@ -107,3 +107,19 @@ relax.func private @bounded(%x: !v) -> !v attributes {pure, relax.primitive, rel
   %0 = relax.exp %x : (!v) -> !v
   relax.return %0 : !v
 }
+
+// Kernels see unsigned integers as signless ones.
+// CHECK-LABEL: relax.func @unsigned(
+// CHECK-NEXT:    %[[A:.*]] = relax.call_tir @fused_add_multiply{{.*}}(%{{.*}}) : (tensor<?xui8, #relax.shape<[n]>>) -> tensor<?xui8, #relax.shape<[n]>>
+// CHECK-NEXT:    relax.call_tir @bytes(%[[A]]) : (tensor<?xui8, #relax.shape<[n]>>) -> tensor<?xui8, #relax.shape<[n]>>
+!u = tensor<?xui8, #relax.shape<[n]>>
+relax.func @unsigned(%x: !u) -> !u {
+  %0 = relax.add %x, %x : (!u, !u) -> !u
+  %1 = relax.multiply %0, %0 : (!u, !u) -> !u
+  %2 = relax.call pure @bytes(%1) : (!u) -> !u
+  relax.return %2 : !u
+}
+relax.func private @bytes(%x: !u) -> !u attributes {pure, relax.primitive} {
+  %0 = relax.add %x, %x : (!u, !u) -> !u
+  relax.return %0 : !u
+}
