@@ -58,6 +58,7 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
           function,
           {"it is public, or called from the other side, host or device"});
     function.walk([](DataflowOp dataflow) { inlineDataflow(dataflow); });
+    eraseDeadOps(function);
     MergeFailure why;
     FailureOr<MergedKernel> merged = mergeKernels(function, table, why);
     if (failed(merged))
@@ -81,6 +82,14 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       replace(call, *merged, values);
     function.erase();
     return success();
+  }
+
+  /// Legalization leaves some: the shapes that ops like full were given.
+  static void eraseDeadOps(FuncOp function) {
+    Block &body = function.getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
   }
 
   /// Explains why a function is not fused.

@@ -123,3 +123,19 @@ relax.func private @bytes(%x: !u) -> !u attributes {pure, relax.primitive} {
   %0 = relax.add %x, %x : (!u, !u) -> !u
   relax.return %0 : !u
 }
+
+// The shape that a tensor was filled by is not needed in a kernel.
+// CHECK-LABEL: relax.func @filled(
+// CHECK-NEXT:    relax.call_tir @plus_two(%{{.*}})
+// CHECK-NEXT:    relax.return
+relax.func @filled(%x: !v) -> !v {
+  %0 = relax.call pure @plus_two(%x) : (!v) -> !v
+  relax.return %0 : !v
+}
+relax.func private @plus_two(%x: !v) -> !v attributes {pure, relax.primitive} {
+  %0 = relax.shape [n] : !relax.shape<[n]>
+  %1 = relax.constant dense<2.0> : tensor<f32>
+  %2 = relax.full %0, %1 : (!relax.shape<[n]>, tensor<f32>) -> !v
+  %3 = relax.add %x, %2 : (!v, !v) -> !v
+  relax.return %3 : !v
+}
