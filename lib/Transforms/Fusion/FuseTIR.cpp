@@ -14,6 +14,7 @@
 #include "Transforms/Fusion/MergeKernels.h"
 #include "Transforms/Fusion/Passes.h"
 #include "Transforms/Simplify/InlineDataflow.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_FUSETIRPASS
@@ -65,7 +66,7 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       return refuse(function, why);
     SmallVector<ArrayAttr> integers;
     for (CallOp call : calls) {
-      integers.push_back(solve(call, function, merged->integers, why));
+      integers.push_back(solve(call, function, *merged, why));
       if (!integers.back()) {
         merged->function.erase();
         return refuse(function, why);
@@ -108,10 +109,51 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
     return failure();
   }
 
+  /// Unifies the operands of a call as `unifyCall` does, but lets the inputs of
+  /// the kernel determine symbols before others do, as its call will.
+  static LogicalResult unifyInputsFirst(CallOp call, const Signature &signature,
+                                        ArrayRef<unsigned> inputs,
+                                        Unifier &unifier) {
+    auto emitError = [&] { return call.emitOpError(); };
+    llvm::SmallSetVector<unsigned, 8> order(inputs.begin(), inputs.end());
+    for (unsigned index = 0; index < call.getNumOperands(); ++index)
+      order.insert(index);
+    for (unsigned index : order) {
+      std::string where = ("argument " + Twine(index)).str();
+      Value operand = call.getOperand(index);
+      if (failed(addEquations(unifier, signature.parameters[index],
+                              operand.getType(), where, emitError)))
+        return failure();
+      if (StringAttr symbol = signature.parameterSymbols[index])
+        unifier.add(
+            SymExprAttr::getSymbol(call.getContext(), symbol.getValue()),
+            getIntegerExpr(operand), where);
+    }
+    return unifier.solve(emitError);
+  }
+
+  /// Whether an operand has what a parameter states, so that no check is lost
+  /// if it is not passed.
+  static bool isProved(Value operand, const Signature &signature,
+                       unsigned index, const Unifier &unifier,
+                       const Prover &prover) {
+    const SymSubstitution &bindings = unifier.getBindings();
+    if (StringAttr symbol = signature.parameterSymbols[index])
+      return prover.provedEqual(getIntegerExpr(operand),
+                                bindings.lookup(symbol));
+    Type parameter = signature.parameters[index];
+    bool areBound = true;
+    walkSymbols(parameter,
+                [&](StringAttr name) { areBound &= bindings.contains(name); });
+    return areBound &&
+           implies(operand.getType(), instantiate(parameter, unifier),
+                   prover) == Truth::Yes;
+  }
+
   /// The values of the integers of the kernel at a call; null, with a reason,
   /// if the call of the kernel would not check what the call of the function
   /// does.
-  ArrayAttr solve(CallOp call, FuncOp function, ArrayRef<SymExprAttr> symbols,
+  ArrayAttr solve(CallOp call, FuncOp function, const MergedKernel &merged,
                   MergeFailure &why) {
     Signature signature = Signature::of(function);
     SymbolFacts facts(signature.ranges);
@@ -121,7 +163,7 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       why = {reason.str(), call};
       return ArrayAttr();
     };
-    if (failed(unifyCall(call, signature, call.getOperands(), unifier)))
+    if (failed(unifyInputsFirst(call, signature, merged.inputs, unifier)))
       return fail("a call does not fit it");
     for (Type type : call->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type);
@@ -129,7 +171,7 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
         return fail("a result of a call has an unknown dimension; name those "
                     "of the operands with relax.match_cast");
     SmallVector<Attribute> values;
-    for (SymExprAttr symbol : symbols) {
+    for (SymExprAttr symbol : merged.integers) {
       values.push_back(unifier.getBindings().lookup(symbol.getName()));
       if (!values.back())
         return fail("a call does not determine symbol '" +
@@ -143,6 +185,13 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
         return fail("a call does not prove the bounds of symbol '" +
                     name.getValue() + "'; declare them in the caller, too");
     }
+    for (unsigned index = 0; index < call.getNumOperands(); ++index)
+      if (!llvm::is_contained(merged.inputs, index) &&
+          !isProved(call.getOperand(index), signature, index, unifier, prover))
+        return fail("a call does not prove the sizes that parameter " +
+                    Twine(index) +
+                    " states, which the kernel is not passed; use "
+                    "relax.match_cast in the caller");
     return ArrayAttr::get(&getContext(), values);
   }
 

@@ -69,3 +69,17 @@ relax.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = relax.call pure @own(%x) : (tensor<2xf32>) -> tensor<2xf32>
   relax.return %0 : tensor<2xf32>
 }
+
+// -----
+
+// The function checks the size against the shape; the kernel would not see the shape.
+// expected-error @+1 {{a call does not prove the sizes that parameter 0 states, which the kernel is not passed; use relax.match_cast in the caller}}
+relax.func private @own(%s: !relax.shape<[n]>, %x: tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>> attributes {pure, relax.primitive} {
+  %0 = relax.exp %x : (tensor<?xf32, #relax.shape<[n]>>) -> tensor<?xf32, #relax.shape<[n]>>
+  relax.return %0 : tensor<?xf32, #relax.shape<[n]>>
+}
+relax.func @main(%x: tensor<?xf32, #relax.shape<[a]>>, %s: !relax.shape<[b]>) -> tensor<?xf32, #relax.shape<[b]>> {
+  // expected-note @+1 {{this op is in the way}}
+  %0 = relax.call pure @own(%s, %x) : (!relax.shape<[b]>, tensor<?xf32, #relax.shape<[a]>>) -> tensor<?xf32, #relax.shape<[b]>>
+  relax.return %0 : tensor<?xf32, #relax.shape<[b]>>
+}

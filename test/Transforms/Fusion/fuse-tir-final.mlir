@@ -139,3 +139,17 @@ relax.func private @plus_two(%x: !v) -> !v attributes {pure, relax.primitive} {
   %3 = relax.add %x, %2 : (!v, !v) -> !v
   relax.return %3 : !v
 }
+
+// A kernel does not need a shape whose sizes the caller knows.
+// CHECK-LABEL: relax.func @known_shape(
+// CHECK-SAME:    %[[X:.*]]: tensor
+// CHECK-NEXT:    relax.call_tir @with_shape(%[[X]])
+// CHECK-NEXT:    relax.return
+relax.func @known_shape(%x: !v, %s: !relax.shape<[n]>) -> !v {
+  %0 = relax.call pure @with_shape(%s, %x) : (!relax.shape<[n]>, !v) -> !v
+  relax.return %0 : !v
+}
+relax.func private @with_shape(%s: !relax.shape<[k]>, %x: tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>> attributes {pure, relax.primitive} {
+  %0 = relax.exp %x : (tensor<?xf32, #relax.shape<[k]>>) -> tensor<?xf32, #relax.shape<[k]>>
+  relax.return %0 : tensor<?xf32, #relax.shape<[k]>>
+}
