@@ -55,9 +55,11 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       calls.push_back(call);
     }
     if (!function.isPrivate())
-      return refuse(
-          function,
-          {"it is public, or called from the other side, host or device"});
+      return refuse(function,
+                    {isUsedOutside(function)
+                         ? "a function of the other side, host or device, "
+                           "uses it"
+                         : "it is public"});
     function.walk([](DataflowOp dataflow) { inlineDataflow(dataflow); });
     eraseDeadOps(function);
     MergeFailure why;
@@ -83,6 +85,17 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       replace(call, *merged, values);
     function.erase();
     return success();
+  }
+
+  /// Whether the module is the part of one side, and something in the other
+  /// part uses the function.
+  bool isUsedOutside(FuncOp function) {
+    auto whole = getOperation()->getParentOfType<ModuleOp>();
+    return whole && llvm::any_of(*whole.getBody(), [&](Operation &op) {
+             return &op != getOperation() &&
+                    !SymbolTable::symbolKnownUseEmpty(function.getSymNameAttr(),
+                                                      &op);
+           });
   }
 
   /// Legalization leaves some: the shapes that ops like full were given.
