@@ -54,6 +54,10 @@ else:
         globals()[name] = value = getattr(runtime, name)
         return value
 
+    def __dir__() -> list[str]:
+        """All names, also of what is imported when it is used."""
+        return sorted({*globals(), *__all__})
+
 
 _install_checks()
 _globals.append_dialect_search_prefix(f"{__name__}.dialects")  # where MLIR finds op classes when it first needs them

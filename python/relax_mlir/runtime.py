@@ -58,6 +58,10 @@ else:
         globals()[name] = value
         return value
 
+    def __dir__() -> list[str]:
+        """All names, also of what is imported when it is used."""
+        return sorted({*globals(), *_HOMES})
+
 
 __all__ = [
     "CaptureStatistics",

@@ -48,6 +48,11 @@ def test_importing_does_not_import_tvm_ffi():
     assert result.returncode == 0, result.stderr
 
 
+def test_names_that_are_imported_late_are_listed():
+    for module in (relax_mlir, relax_mlir.runtime):
+        assert set(module.__all__) <= set(dir(module))
+
+
 TEXT = "relax.func private @f(tensor<?xf32, #relax.shape<[n]>>)"
 
 
