@@ -117,6 +117,38 @@ def test_unknown_names():
         Target.parse("cpu:+avx2")
 
 
+# LLVM ends the process when it makes code for these.
+@pytest.mark.parametrize(
+    "name, needed",
+    [
+        ("x86_64-linux-gnu:x86-64,-64bit", "+64bit"),
+        ("x86_64-linux-gnu:x86-64,-64bit-mode", "+64bit-mode"),
+        ("x86_64-linux-gnu:x86-64,-sse2", "+sse2"),
+        ("x86_64-linux-gnu:x86-64,+16bit-mode", "-16bit-mode"),
+        ("x86_64-linux-gnu:x86-64,+soft-float", "-soft-float"),
+        ("aarch64-linux-gnu:generic,+reserve-x1", "-reserve-x1"),
+    ],
+)
+def test_code_keeps_its_mode(name, needed):
+    with pytest.raises(RelaxError, match=rf"make no code for .*-linux-gnu, which always has '{re.escape(needed)}'"):
+        Target.parse(name)
+
+
+@pytest.mark.skipif(not IS_X86, reason="names a mode of x86-64 for this machine")
+def test_this_machine_keeps_its_mode():
+    for features in ("-64bit-mode", "+16bit-mode"):
+        with pytest.raises(RelaxError, match="which always has"):
+            Target.parse(f"cpu:native,{features}")
+
+
+def test_cpus_of_32_bits_are_not_for_x86_64():
+    for target in (Target("x86_64-linux-gnu", "i686"), Target("x86_64-linux-gnu", "prescott")):
+        with pytest.raises(RelaxError, match="is not a CPU of x86_64-linux-gnu; LLVM knows ") as raised:
+            target.check()
+        known = str(raised.value).partition("LLVM knows ")[2].split(", ")
+        assert {"x86-64", "generic", "k8", "nehalem"} <= set(known) and not {"i386", "i686", "yonah"} & set(known)
+
+
 def test_features_are_a_set():
     targets = [
         Target("x86_64-linux-gnu", "x86-64-v3", "-movbe,+avx512bf16,+avx512f"),

@@ -80,6 +80,30 @@ static void initializeTargets() {
   });
 }
 
+/// The number of a feature.
+static std::optional<unsigned> findFeature(const llvm::MCSubtargetInfo &known,
+                                           StringRef name) {
+  for (const llvm::SubtargetFeatureKV &feature :
+       known.getAllProcessorFeatures())
+    if (name == feature.Key)
+      return feature.Value;
+  return std::nullopt;
+}
+
+/// The CPUs that code for the triple runs on: LLVM also lists x86 CPUs of 32
+/// bits for x86-64, and aborts on them.
+static SmallVector<StringRef> findCPUs(const llvm::MCSubtargetInfo &known) {
+  std::optional<unsigned> needed;
+  if (known.getTargetTriple().getArch() == llvm::Triple::x86_64)
+    needed = findFeature(known, "64bit");
+  SmallVector<StringRef> names;
+  for (const llvm::SubtargetSubTypeKV &each :
+       known.getAllProcessorDescriptions())
+    if (!needed || each.Implies.getAsBitset().test(*needed))
+      names.push_back(each.Key);
+  return names;
+}
+
 /// Says which CPUs there are instead of `target.cpu`, which is not one of them.
 static std::string describeCPUs(const CPUTarget &target,
                                 const llvm::MCSubtargetInfo &known) {
@@ -91,14 +115,11 @@ static std::string describeCPUs(const CPUTarget &target,
     std::unique_ptr<llvm::MCSubtargetInfo> cpus(
         other ? other->createMCSubtargetInfo(llvm::Triple(triple), "", "")
               : nullptr);
-    if (cpus && cpus->isCPUStringValid(target.cpu))
+    if (cpus && llvm::is_contained(findCPUs(*cpus), target.cpu))
       return text + "; for another system its triple is needed, as in '" +
              triple + ":" + target.cpu + "'";
   }
-  auto names =
-      llvm::map_to_vector(known.getAllProcessorDescriptions(),
-                          [](const auto &each) { return StringRef(each.Key); });
-  return text + "; LLVM knows " + llvm::join(names, ", ");
+  return text + "; LLVM knows " + llvm::join(findCPUs(known), ", ");
 }
 
 /// Says which features there are instead of `name`, which is not one of them.
@@ -112,13 +133,12 @@ static std::string describeFeatures(const CPUTarget &target, StringRef name) {
 /// (CPUs) or ignores (features).
 static bool checkNames(const CPUTarget &target,
                        const llvm::MCSubtargetInfo &known, std::string &error) {
-  if (!target.cpu.empty() && !known.isCPUStringValid(target.cpu)) {
+  if (!target.cpu.empty() && !llvm::is_contained(findCPUs(known), target.cpu)) {
     error = describeCPUs(target, known);
     return false;
   }
   for (auto &[name, isUsed] : target.features)
-    if (llvm::none_of(known.getAllProcessorFeatures(),
-                      [&](const auto &each) { return name == each.Key; })) {
+    if (!findFeature(known, name)) {
       error = describeFeatures(target, name);
       return false;
     }
@@ -199,6 +219,32 @@ static bool checkFeatures(const CPUTarget &target,
   return true;
 }
 
+/// Whether the features leave code its mode and the registers of its calling
+/// convention, without which LLVM ends the process.
+static bool checkMode(const CPUTarget &target,
+                      const llvm::MCSubtargetInfo &chosen, std::string &error) {
+  SmallVector<std::pair<StringRef, bool>> mode;
+  if (chosen.getTargetTriple().getArch() == llvm::Triple::x86_64)
+    mode = {{"64bit", true},       {"64bit-mode", true},
+            {"sse2", true},        {"16bit-mode", false},
+            {"32bit-mode", false}, {"soft-float", false}};
+  else
+    for (StringRef name :
+         {"reserve-x1", "reserve-x2", "reserve-x3", "reserve-x4", "reserve-x5",
+          "reserve-x6", "reserve-x7"})
+      mode.push_back({name, false});
+  for (auto [name, isNeeded] : mode) {
+    std::optional<unsigned> feature = findFeature(chosen, name);
+    if (!feature || chosen.getFeatureBits().test(*feature) == isNeeded)
+      continue;
+    error = "the features '" + target.featureText() + "' make no code for " +
+            target.triple + ", which always has '" + (isNeeded ? "+" : "-") +
+            name.str() + "'; leave that as it is";
+    return false;
+  }
+  return true;
+}
+
 bool CPUTarget::check(std::string &error) const {
   return createTargetMachine(*this, error) != nullptr;
 }
@@ -221,7 +267,8 @@ relax::createTargetMachine(const CPUTarget &target, std::string &error) {
       std::nullopt, level ? *level : llvm::CodeGenOptLevel::Default));
   if (!machine)
     error = "no code generator for " + target.triple;
-  else if (!checkFeatures(target, *machine->getMCSubtargetInfo(), error))
+  else if (!checkFeatures(target, *machine->getMCSubtargetInfo(), error) ||
+           !checkMode(target, *machine->getMCSubtargetInfo(), error))
     return nullptr;
   return machine;
 }
