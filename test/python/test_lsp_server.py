@@ -3,22 +3,33 @@
 """Messages that relax-lsp-server must survive, and definitions that it finds; test/Tools has other answers."""
 
 import json
+import os
 import re
 import subprocess
 
+import pytest
 from conftest import find_tool
 
 INITIALIZE = {"id": 0, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}}
 END = [{"id": 9, "method": "shutdown"}, {"method": "exit"}]
 
 
-def exchange(*messages):
-    """The status of the server, and its answers; a message is an object, or bytes as they are sent."""
+def framed(*messages):
+    """Messages as they are sent; each is an object, or the bytes of its content."""
     sent = b""
-    for message in [INITIALIZE, *messages, *END]:
+    for message in messages:
         body = message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
         sent += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
-    run = subprocess.run([find_tool("relax-lsp-server")], input=sent, capture_output=True, timeout=120)
+    return sent
+
+
+def exchange(*messages):
+    """The status of the server, and its answers."""
+    return answers_of(input=framed(INITIALIZE, *messages, *END))
+
+
+def answers_of(**stream):
+    run = subprocess.run([find_tool("relax-lsp-server")], **stream, capture_output=True, timeout=30)
     answers = [json.loads(part) for part in re.split(rb"Content-Length: \d+\r\n\r\n", run.stdout)[1:]]
     return run.returncode, {answer.get("id"): answer for answer in answers}
 
@@ -83,3 +94,29 @@ def test_symbols_of_sizes_have_definitions():
 def test_what_is_not_json_is_ignored():
     status, answers = exchange(b"no JSON \\", b"")
     assert status == 0 and answers[9]["result"] is None
+
+
+# What is wrong between messages, or one wrong message, does not take the others.
+STRAY = {
+    "a line break": b"\n",
+    "an empty line": b"\r\n",
+    "text": b"stray",
+    "another header": b"X-Trace: 1\r\n",
+    "a length too small": b'Content-Length: 2\r\n\r\n{"jsonrpc":"2.0","method":"x"}',
+    "a length too large": b"Content-Length: 40\r\n\r\n{}" + framed({"id": 7, "method": "y"}),
+    "a length that is no number": b"Content-Length: x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", [*STRAY, "before all"])
+def test_what_is_stray_is_ignored(name):
+    stray = STRAY.get(name, b"")
+    sent = (b"" if stray else b"\r\n") + framed(INITIALIZE) + stray + framed(*END)
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, sent)  # an editor does not close the stream before it has answers
+        status, answers = answers_of(stdin=reading)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert status == 0 and answers[0]["result"] and answers[9]["result"] is None

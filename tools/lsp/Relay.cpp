@@ -56,12 +56,23 @@ static bool isNestedTooDeep(StringRef json) {
 
 namespace {
 
-/// Reads messages from a stream: headers, an empty line and the content; or, as
-/// the tests of MLIR write them, text up to a line `// -----`. Anything else is
-/// one message for each line.
+/// Reads messages from a stream: headers, an empty line and the content; or
+/// text up to a line `// -----`.
 class MessageReader {
 public:
-  explicit MessageReader(int descriptor) : file(fdopen(descriptor, "rb")) {}
+  enum class Form {
+    /// Headers only. A line that is none is ignored, so one wrong message does
+    /// not take the messages after it.
+    Headers,
+    /// Text, or headers.
+    Any,
+    /// `Any` if the first line that is not empty begins a comment or an object,
+    /// as the tests of MLIR write messages; otherwise `Headers`.
+    ByFirstLine,
+  };
+
+  MessageReader(int descriptor, Form form)
+      : file(fdopen(descriptor, "rb")), form(form) {}
 
   struct Message {
     std::string head, content, tail;
@@ -69,26 +80,22 @@ public:
     std::string getText() const { return head + content + tail; }
   };
 
-  /// Returns none at the end of the stream.
+  /// Returns none at the end of the stream, and an empty message for headers
+  /// without a content.
   std::optional<Message> read() {
-    Message message;
     std::optional<std::string> line = readLine();
     if (!line)
       return std::nullopt;
-    if (!StringRef(*line).starts_with_insensitive("content-")) {
-      for (; line && !StringRef(*line).starts_with("// -----");
-           line = readLine())
-        if (!StringRef(*line).starts_with("//")) // a comment
-          message.content += *line;
-      message.tail = line.value_or("");
-      return message;
-    }
+    chooseForm(*line);
+    if (form == Form::Any &&
+        !StringRef(*line).starts_with_insensitive("content-"))
+      return readText(line);
     size_t length = 0;
-    for (; line && !StringRef(*line).trim().empty(); line = readLine()) {
-      auto [name, value] = StringRef(*line).split(':');
-      if (name.equals_insensitive("content-length"))
-        (void)value.trim().getAsInteger(10, length);
-    }
+    for (; line && !StringRef(*line).trim().empty(); line = readLine())
+      readLength(*line, length);
+    Message message;
+    if (!length)
+      return message;
     message.head = makeHead(length);
     if (length > kMaxLength) {
       for (; length && std::fgetc(file) != EOF; --length)
@@ -105,6 +112,31 @@ public:
   }
 
 private:
+  void chooseForm(StringRef line) {
+    line = line.trim();
+    if (form == Form::ByFirstLine && !line.empty())
+      form = line.starts_with("//") || line.starts_with("{") ? Form::Any
+                                                             : Form::Headers;
+  }
+
+  Message readText(std::optional<std::string> line) {
+    Message message;
+    for (; line && !StringRef(*line).starts_with("// -----"); line = readLine())
+      if (!StringRef(*line).starts_with("//")) // a comment
+        message.content += *line;
+    message.tail = line.value_or("");
+    return message;
+  }
+
+  /// Sets `length` if a line is the header of it. After a message whose length
+  /// was wrong, the header comes behind what is left of that message.
+  static void readLength(StringRef line, size_t &length) {
+    constexpr StringRef kName = "content-length:";
+    std::string lower = line.lower();
+    if (size_t at = lower.rfind(kName); at != std::string::npos)
+      (void)line.drop_front(at + kName.size()).trim().getAsInteger(10, length);
+  }
+
   std::optional<std::string> readLine() {
     char *text = nullptr;
     size_t capacity = 0;
@@ -117,6 +149,7 @@ private:
   }
 
   std::FILE *file;
+  Form form;
 };
 
 } // namespace
@@ -141,7 +174,7 @@ public:
 
   /// Passes messages of the editor on, until it has no more.
   void readEditor() {
-    MessageReader reader(STDIN_FILENO);
+    MessageReader reader(STDIN_FILENO, MessageReader::Form::ByFirstLine);
     while (auto message = reader.read()) {
       if (isNestedTooDeep(message->content)) {
         refuse();
@@ -158,7 +191,8 @@ public:
 
   /// Passes answers on, until the server ends.
   void readServer() {
-    MessageReader reader(fromServer);
+    // It writes its help as text.
+    MessageReader reader(fromServer, MessageReader::Form::Any);
     while (auto message = reader.read()) {
       if (!message->head.empty())
         addTo(*message);
