@@ -54,6 +54,7 @@ SIZES = """\
 relax.func @f(%x: tensor<?x?xf32, #relax.shape<[2*n, n]>>, %m: index {relax.symbol = "m"})
     attributes {relax.symbols = {n = #relax.range<1, 8>}} {
   %0 = relax.sym n + m : index
+  %1 = relax.shape [4, n]
   relax.return
 }
 relax.func private @g(!relax.shape<[n + 1]>, !relax.shape<[n]>) -> !x
@@ -66,11 +67,41 @@ def after(mark, count=0):
     return {"line": SIZES.count("\n", 0, at), "character": at - SIZES.rfind("\n", 0, at) - 1}
 
 
+def asked_at(position, text):
+    document = {"uri": "test:///sizes.mlir", "languageId": "mlir", "version": 1, "text": text}
+    return [
+        {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+        {"id": 1, "method": "textDocument/definition", "params": {"textDocument": document, "position": position}},
+    ]
+
+
+# Positions count units of UTF-16, which a character has one or two of.
+def test_positions_behind_other_characters():
+    # MLIR reports the strings, and definitions are still found.
+    text = 'relax.func @f("é€𝔸" %x: !relax.shape<[n]>) {\n  %0 = relax.shape [n + "é€𝔸" + n]'
+    line = text.splitlines()[1]
+    character = len(line[: line.rindex("n")].encode("utf-16-le")) // 2
+    _, answers = exchange(*asked_at({"line": 1, "character": character}, text))
+    begin = len(text[: text.index("n]>")].encode("utf-16-le")) // 2
+    assert begin != text.index("n]>") != len(text[: text.index("n]>")].encode())
+    place = answers[1]["result"][0]["range"]
+    assert place == {"start": {"line": 0, "character": begin}, "end": {"line": 0, "character": begin + 1}}
+
+
+def test_a_character_behind_its_line_is_the_end_of_the_line():
+    line = SIZES.splitlines()[0]
+    assert SIZES.splitlines()[1][len("relax.func @f(%x: tensor<?x?xf32, #relax.shape<[2*")] == "n"
+    beyond = len(line) + 1 + len("relax.func @f(%x: tensor<?x?xf32, #relax.shape<[2*")
+    _, answers = exchange(*asked_at({"line": 0, "character": beyond}, SIZES))
+    assert answers[1]["result"] == []
+
+
 # At which character of the file a symbol is asked for, and where it is defined.
 SYMBOLS = {
     "in an expression": (after("shape<[2*"), after("[2*n, ")),
     "as a plain dimension": (after("[2*n, "), after("[2*n, ")),
     "in an op": (after("relax.sym "), after("[2*n, ")),
+    "in the sizes of an op": (after("relax.shape [4, "), after("[2*n, ")),
     "of a parameter": (after("sym n + "), after('relax.symbol = "')),
     "with a range": (after("symbols = {"), after("[2*n, ")),
     "of another function": (after("@g(!relax.shape<["), after("1]>, !relax.shape<[")),

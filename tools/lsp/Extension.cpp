@@ -41,11 +41,34 @@ static size_t findLine(StringRef text, int64_t line) {
   return offset;
 }
 
+/// The bytes of a character of UTF-8, by its first one. The protocol counts
+/// units of UTF-16, of which a character of four bytes has two.
+static size_t countBytes(char first) {
+  unsigned char byte = first;
+  return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+/// The offset of a character, counted as the protocol counts, of a line. A line
+/// that has fewer ends there.
+static size_t findCharacter(StringRef text, int64_t line, int64_t character) {
+  size_t offset = findLine(text, line);
+  size_t end = std::min(text.find('\n', offset), text.size());
+  while (offset < end && character > 0) {
+    size_t bytes = countBytes(text[offset]);
+    character -= bytes == 4 ? 2 : 1;
+    offset += bytes;
+  }
+  return std::min(offset, end);
+}
+
 static Value makePosition(StringRef text, size_t offset) {
-  StringRef before = text.take_front(offset);
-  int64_t line = before.count('\n');
-  return Object{{"line", line},
-                {"character", int64_t(offset - findLine(text, line))}};
+  int64_t line = text.take_front(offset).count('\n'), character = 0;
+  for (size_t at = findLine(text, line); at < offset;) {
+    size_t bytes = countBytes(text[at]);
+    character += bytes == 4 ? 2 : 1;
+    at += bytes;
+  }
+  return Object{{"line", line}, {"character", character}};
 }
 
 void Extension::see(const Object &message) {
@@ -83,7 +106,7 @@ Value Extension::findDefinition(const Position &at) {
   if (document == texts.end())
     return Array();
   StringRef text = document->second;
-  size_t offset = findLine(text, at.line) + at.character;
+  size_t offset = findCharacter(text, at.line, at.character);
   std::optional<Span> found = findSizeSymbol(text, offset);
   if (!found)
     return Array();

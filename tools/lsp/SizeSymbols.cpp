@@ -49,6 +49,7 @@ static bool isSymbol(StringRef text, Span name) {
   return isInShape(text, name) ||
          isBetween(text, name.begin, "relax.symbols = {", "}") ||
          isBetween(text, name.begin, "relax.sym ", " :") ||
+         isBetween(text, name.begin, "relax.shape [", "]") ||
          isBetween(text, name.begin, "relax.symbol = \"", "\"");
 }
 
