@@ -113,8 +113,37 @@ def test_unknown_names():
         Target.for_cpu("x86-64-v9", triple="x86_64-linux-gnu")
     with pytest.raises(RelaxError, match="its triple is needed, as in 'aarch64-linux-gnu:cortex-a76'"):
         Target.parse("x86_64-linux-gnu:cortex-a76")
-    with pytest.raises(RelaxError, match=r"names features without a CPU; .*'cpu:x86-64-v3,\+avx2'; 'native' is"):
-        Target.parse("cpu:+avx2")
+
+
+# Without a CPU before them, features would be part of the triple, or change nothing.
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("cpu:+avx2", "cpu:x86-64-v3,+avx2"),
+        ("cpu:+avx2,-fma", "cpu:x86-64-v3,+avx2,-fma"),
+        ("cpu:,-avx512f", "cpu:x86-64-v3,-avx512f"),
+        ("cpu,+avx2", "cpu:x86-64-v3,+avx2"),
+        ("aarch64-linux-gnu:,-sve", "aarch64-linux-gnu:generic,-sve"),
+        ("aarch64-linux-gnu,-sve", "aarch64-linux-gnu:generic,-sve"),
+        ("x86_64-linux-gnu,-fma,+avx2", "x86_64-linux-gnu:generic,-fma,+avx2"),
+        ("aarch64-linux-gnu,-sve:cortex-a76", "aarch64-linux-gnu:generic,-sve"),
+    ],
+)
+def test_features_need_a_cpu(name, expected):
+    with pytest.raises(RelaxError, match=rf"names features without a CPU; .* as in '{re.escape(expected)}'; .*generic"):
+        Target.parse(name)
+
+
+@pytest.mark.parametrize("name", ["cpu\n", "cpu:x86-64-v3,\n+avx2", "cpu :native", "cuda:sm_90\t"])
+def test_white_space_is_in_no_name(name):
+    with pytest.raises(RelaxError, match="white space or a control character after 'c"):
+        Target.parse(name)
+
+
+def test_triples_have_their_own_characters():
+    for triple in ("x86_64-linux-gnu,-avx2", "x86_64-linux-gnu\n"):
+        with pytest.raises(RelaxError, match="is not a triple; expected"):
+            Target(triple).check()
 
 
 # LLVM ends the process when it makes code for these.

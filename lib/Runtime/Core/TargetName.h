@@ -43,6 +43,8 @@ struct TargetName {
 
   /// Reads a name; returns false and sets `error` if it has another form.
   bool read(std::string_view text, std::string &error) {
+    if (!checkCharacters(text, error))
+      return false;
     size_t colon = text.find(':');
     std::string_view kind = text.substr(0, std::min(colon, text.find('+')));
     bool isDevice = kind == "cuda" || kind == "vulkan";
@@ -58,11 +60,17 @@ struct TargetName {
     }
     if (isDevice)
       return readDevice(text, kind, rest, error);
-    if (kind != "cpu" && kind.find('-') == std::string_view::npos) {
+    std::string_view system = kind.substr(0, kind.find(','));
+    if (system != "cpu" && system.find('-') == std::string_view::npos) {
       error = "there is no target " + quote(text) +
               "; there are 'cpu', 'cpu:x86-64-v3', 'cuda', 'cuda:sm_90', "
               "'vulkan', and triples of LLVM";
       return false;
+    }
+    if (system.size() < kind.size()) {
+      std::string_view features = text.substr(system.size() + 1);
+      return refuseFeatures(text, system,
+                            features.substr(0, features.find(':')), error);
     }
     if (colon == std::string_view::npos && !rest.empty()) {
       error = "there is no library " + quote(rest.substr(1)) + " for " +
@@ -92,6 +100,33 @@ struct TargetName {
 private:
   static std::string quote(std::string_view text) {
     return "'" + std::string(text) + "'";
+  }
+
+  /// Names are words of LLVM and the like, and are passed on by lines.
+  static bool checkCharacters(std::string_view text, std::string &error) {
+    auto isOther = [](unsigned char c) { return c <= ' ' || c == 0x7F; };
+    auto other = std::find_if(text.begin(), text.end(), isOther);
+    if (other == text.end())
+      return true;
+    error = "the name of a target has white space or a control character "
+            "after " +
+            quote(text.substr(0, other - text.begin())) +
+            "; expected none, as in 'cpu:x86-64-v3,+avx512bf16'";
+    return false;
+  }
+
+  /// Features belong to a CPU: alone they would be ignored.
+  static bool refuseFeatures(std::string_view text, std::string_view system,
+                             std::string_view features, std::string &error) {
+    bool isHere = system == "cpu";
+    error = quote(text) +
+            " names features without a CPU; expected a CPU before them, as "
+            "in '" +
+            std::string(system) + (isHere ? ":x86-64-v3," : ":generic,") +
+            std::string(features) + "'; " +
+            (isHere ? "'native' is this machine's, " : "") +
+            "'generic' the baseline";
+    return false;
   }
 
   /// Sets the device that the chip is.
@@ -141,14 +176,10 @@ private:
     if (kind != "cpu")
       cpu.triple = kind;
     std::string_view name = rest.substr(0, rest.find(','));
-    if (!name.empty() && (name.front() == '+' || name.front() == '-')) {
-      error = quote(text) +
-              " names features without a CPU; expected a CPU before them, as "
-              "in 'cpu:x86-64-v3," +
-              std::string(name) +
-              "'; 'native' is this machine's, 'generic' the baseline";
-      return false;
-    }
+    if (name.empty() && !rest.empty())
+      return refuseFeatures(text, kind, rest.substr(1), error);
+    if (!name.empty() && (name.front() == '+' || name.front() == '-'))
+      return refuseFeatures(text, kind, rest, error);
     cpu.cpu = name;
     rest.remove_prefix(name.size());
     return cpu.readFeatures(rest, error);

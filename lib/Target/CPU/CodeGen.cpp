@@ -252,6 +252,14 @@ bool CPUTarget::check(std::string &error) const {
 std::unique_ptr<llvm::TargetMachine>
 relax::createTargetMachine(const CPUTarget &target, std::string &error) {
   initializeTargets();
+  // LLVM ignores what follows the known words of a triple.
+  if (!llvm::all_of(target.triple, [](char c) {
+        return llvm::isAlnum(c) || StringRef("-_.").contains(c);
+      })) {
+    error = "'" + target.triple +
+            "' is not a triple; expected words, as in 'aarch64-linux-gnu'";
+    return nullptr;
+  }
   llvm::Triple triple(target.triple);
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
