@@ -44,6 +44,19 @@ def test_targets_of_chips_that_there_are_not(chip):
         compile_code(normed_product(), dataclasses.replace(Target.host(), chip=chip))
 
 
+@pytest.mark.parametrize("name", ["cuda+", "cuda:sm_90+", "cuda:sm_90++cublaslt", "cuda:sm_90+cublaslt+"])
+def test_libraries_have_names(name):
+    with pytest.raises(RelaxError, match="names no library after '\\+'; expected one, as in"):
+        Target.parse(name)
+
+
+def test_no_library_is_empty():
+    for libraries in ([""], ["cublaslt", ""]):
+        with pytest.raises(RelaxError, match="there is no library ''"):
+            Target.cuda("sm_90", libraries)
+    assert Target.cuda("sm_90", ["cublaslt", "cublaslt:auto"]) == Target.parse("cuda:sm_90+cublaslt+cublaslt:auto")
+
+
 # Kernels that count along memory, like vectors.
 COUNTING = {
     "arange": ([Tensor((N,), "f32")], lambda x: op.add(x, op.astype(op.arange(0, N, 1, "i64"), "f32"))),

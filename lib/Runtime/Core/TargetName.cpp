@@ -44,7 +44,7 @@ extern "C" RELAX_RT_EXPORT int64_t relax_rt_read_target(const char *text,
 }
 
 /// Checks the parts of a target, and writes its features in their one form.
-/// Returns as `relax_rt_read_target` does. `libraries`: separated by '+'.
+/// Returns as `relax_rt_read_target` does. `libraries`: each after a '+'.
 extern "C" RELAX_RT_EXPORT int64_t relax_rt_check_target(const char *features,
                                                          const char *chip,
                                                          const char *libraries,
@@ -52,8 +52,8 @@ extern "C" RELAX_RT_EXPORT int64_t relax_rt_check_target(const char *features,
                                                          int64_t size) {
   TargetName target;
   target.chip = chip;
-  for (const char *at = libraries; *at; at += *at == '+') {
-    size_t length = strcspn(at, "+");
+  for (const char *at = libraries; *at == '+';) {
+    size_t length = strcspn(++at, "+");
     target.libraries.emplace_back(at, length);
     at += length;
   }

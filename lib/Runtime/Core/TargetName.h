@@ -152,6 +152,12 @@ private:
       rest.remove_prefix(1);
       libraries.emplace_back(rest.substr(0, rest.find('+')));
       rest.remove_prefix(libraries.back().size());
+      if (libraries.back().empty()) {
+        error = quote(text) +
+                " names no library after '+'; expected one, as in "
+                "'cuda:sm_90+cublaslt'";
+        return false;
+      }
     }
     if (!readChip(error))
       return false;

@@ -122,7 +122,7 @@ def check_target(features: str, chip: str, libraries: Iterable[str]) -> str:
     Raises:
       RelaxError: a part has another form, or the GPU has no such library.
     """
-    text, is_valid = _text_of("relax_rt_check_target", features, chip, "+".join(libraries))
+    text, is_valid = _text_of("relax_rt_check_target", features, chip, "".join(f"+{name}" for name in libraries))
     if not is_valid:
         raise RelaxError(text)
     return text
