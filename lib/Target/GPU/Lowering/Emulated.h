@@ -13,8 +13,8 @@
 
 namespace mlir::relax {
 
-/// The functions that `relax-gpu-emulate-launches` created, in the form that the
-/// emulator calls: with the addresses of their arguments.
+/// The functions that `relax-gpu-emulate-launches` created, in the form that
+/// the emulator calls: with the addresses of their arguments.
 SmallVector<func::FuncOp> getEmulatedKernels(ModuleOp module);
 
 /// The number of argument words of such a function; an attribute until launches
