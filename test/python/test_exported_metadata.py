@@ -113,8 +113,8 @@ def test_odd_metadata(folder):
         (lambda m: m["files"].update({"../x": "0"}), "files has a field '../x', which is not the name of a file"),
         (lambda m: m["files"].update({"model.so": "0"}), "files has a field 'model.so', which is not the name of a"),
         (lambda m: m["files"]["weights.safetensors"].update(bytes="x"), 'bytes is "x"; expected an integer'),
-        (lambda m: m.update(version=True), "its format is True, expected 4"),
-        (lambda m: m.update(version=2), "of another version of relax-mlir: its format is 2, expected 4"),
+        (lambda m: m.update(version=True), f"its format is True, expected {VERSION}"),
+        (lambda m: m.update(version=2), f"of another version of relax-mlir: its format is 2, expected {VERSION}"),
         (lambda m: m.update(cpu_features=["no-such"]), "a CPU with no-such, which this one lacks"),
     ],
 )
@@ -402,6 +402,7 @@ def test_folders_of_earlier_versions(folder):
     metadata = json.loads((folder / "metadata.json").read_text())
     old = {name: value for name, value in metadata.items() if name not in ("files", "cpu_features", "seal")}
     write_metadata(folder / "metadata.json", {**old, "version": 2, "checksum": metadata["files"]["model.o"]})
-    with pytest.raises(ModelError, match="of another version of relax-mlir: its format is 2, expected 4; export"):
+    expected = f"of another version of relax-mlir: its format is 2, expected {VERSION}; export"
+    with pytest.raises(ModelError, match=expected):
         relax_mlir.load_exported(folder)
     assert issubclass(ModelError, RelaxError)
