@@ -17,7 +17,7 @@ check their preconditions, which MLIR only asserts (`ir_checks`).
 # The libraries of the `mlir` package must be loaded before the extension that links them.
 import mlir.ir as _ir  # noqa: F401, I001
 from mlir._mlir_libs._mlir import globals as _globals
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from .context import default_context, register
 from .errors import (
@@ -43,7 +43,7 @@ from .compiler import Code, Target, compile, compile_code
 from .runtime import KernelTimes, profile
 from .export import load_exported
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .runtime import Device, Executable
 else:
 
