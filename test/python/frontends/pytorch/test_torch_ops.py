@@ -444,3 +444,11 @@ def test_compositions(functions):
         return torch.randn(n, m), torch.randint(0, 4, (n, m))
 
     programs.compare(together(functions), some(4, 7), some(5, 9), some(6, 13), tolerance=1e-4)
+
+
+# Eager mode takes as many differences as there are elements.
+def test_differences_of_few_elements():
+    def function(x, y):
+        return torch.diff(x, dim=1), torch.diff(x, n=3, dim=1), torch.diff(y, dim=1)
+
+    programs.compare(function, (torch.randn(5, 1), torch.randn(5, 0)), (torch.randn(3, 1), torch.randn(3, 0)))
