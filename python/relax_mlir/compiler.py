@@ -20,7 +20,7 @@ from .errors import fail
 from .module import Module
 from .pipelines import Pipeline, cpu, gpu, mixed
 from .progress import ProgressLike, part_of, reporting
-from .target import Target
+from .target import Target, as_target
 
 __all__ = ["Code", "Target", "compile", "compile_code", "describe_memory"]
 
@@ -50,7 +50,7 @@ def compile_code(
       RelaxError: a pass failed; the message names the op and its source line.
     """
     _check_module(module)
-    target = _target_of(target) or Target.host()
+    target = Target.host() if target is None else as_target(target)
     key = ""
     cached = cached and pipeline is None
     if cached:
@@ -116,7 +116,7 @@ def compile(
     >>> y = executable["main"](np.ones((3, 128), np.float32))
     """
     _check_module(module)
-    target = _target_of(target)
+    target = None if target is None else as_target(target)
     if weights is not None and not hasattr(weights, "items"):
         fail(f"weights are of type {type(weights).__name__}; expected arrays by name, such as load_file(path) reads")
     if target and not target.runs_here:
@@ -143,14 +143,6 @@ def _check_module(module: Any) -> None:
             name, ""
         )
         fail(f"the program is of type {name}; expected a Module{hint}")
-
-
-def _target_of(target: Any) -> Target | None:
-    if target is None or isinstance(target, Target):
-        return target
-    if not isinstance(target, str):
-        fail(f"the target is of type {type(target).__name__}; expected a Target, or a name such as 'cpu' or 'cuda'")
-    return Target.parse(target)
 
 
 def _default_pipeline(target: Target, use_bounds: bool, is_mixed: bool) -> Pipeline:

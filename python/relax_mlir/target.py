@@ -156,6 +156,19 @@ class Target:
         return _relax.vector_bits(self.triple, self.cpu, self.features)
 
 
+def as_target(target: Target | str) -> Target:
+    """A target that may be given by its name.
+
+    Raises:
+      RelaxError: it is neither a target nor the name of one (`Target.parse`).
+    """
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        fail(f"the target is of type {type(target).__name__}; expected a Target, or a name such as 'cpu' or 'cuda'")
+    return Target.parse(target)
+
+
 @functools.cache
 def _host() -> Target:
     from . import _relax

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Finding and running relax-opt, and the targets that tests run on."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
@@ -11,9 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
+from typing import TYPE_CHECKING
 
 import pytest
 import sample
+
+if TYPE_CHECKING:
+    from relax_mlir import BlockBuilder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,3 +100,10 @@ def target(request: pytest.FixtureRequest) -> Iterator[str]:
         import vulkan
 
         vulkan.validate()
+
+
+@pytest.fixture
+def bb() -> BlockBuilder:
+    from relax_mlir import BlockBuilder
+
+    return BlockBuilder()

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from builders import error_of
 from mlir import ir
 
 from relax_mlir import (
@@ -27,17 +28,6 @@ from relax_mlir.compiler import compile_code
 from relax_mlir.pipelines import Pipeline, Simplify
 
 n, m = Sym("n"), Sym("m")
-
-
-@pytest.fixture
-def bb():
-    return BlockBuilder()
-
-
-def error_of(build):
-    with pytest.raises(RelaxError) as caught:
-        build()
-    return caught.value
 
 
 # --- output

@@ -3,6 +3,7 @@
 """Errors of the builder: what they say, and at which line."""
 
 import pytest
+from builders import error_of
 
 from relax_mlir import BlockBuilder, Range, RelaxError, Sym, Tensor, compile, compile_code, op
 
@@ -12,17 +13,6 @@ n, m = Sym("n"), Sym("m")
 def body(module):
     """The text of a module without the line around it, stripped."""
     return [line.strip() for line in str(module).splitlines()]
-
-
-@pytest.fixture
-def bb():
-    return BlockBuilder()
-
-
-def error_of(build):
-    with pytest.raises(RelaxError) as caught:
-        build()
-    return caught.value
 
 
 def test_contradiction_shows_both_sides_and_the_line(bb):

@@ -135,7 +135,7 @@ STRAY = {
     "another header": b"X-Trace: 1\r\n",
     "a length too small": b'Content-Length: 2\r\n\r\n{"jsonrpc":"2.0","method":"x"}',
     "a length too large": b"Content-Length: 40\r\n\r\n{}" + framed({"id": 7, "method": "y"}),
-    "a length that is no number": b"Content-Length: x\r\n\r\n",
+    "a length that is not a number": b"Content-Length: x\r\n\r\n",
 }
 
 

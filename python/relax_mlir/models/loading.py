@@ -13,6 +13,7 @@ from typing import Any
 from ..compiler import Target, compile
 from ..errors import MissingPackageError, ModelError, WeightError
 from ..module import Module
+from ..target import as_target
 from . import exported, matrix
 from .checkpoint import ModelWeights, open_checkpoint
 from .config import DTYPES, LlamaConfig
@@ -162,8 +163,7 @@ def options_for(target: Target | str | None) -> dict[str, Any]:
     """The options of `build` that are best for a target: the layout of matrices, and the functions."""
     if target is None:
         return {}
-    device = (Target.parse(target) if isinstance(target, str) else target).device
-    return {"layout": "groups", "functions": ("forward", "decode")} if device else {}
+    return {"layout": "groups", "functions": ("forward", "decode")} if as_target(target).device else {}
 
 
 def load(name: str | os.PathLike[str], *, target: Target | str | None = None, **options: Any) -> LanguageModel:

@@ -12,7 +12,7 @@ import torch
 
 from ...errors import FrontendError
 from ...runtime import Device
-from ...target import Target
+from ...target import Target, as_target
 from .locations import location_of
 
 
@@ -58,7 +58,7 @@ class CompileOptions:
         """
         if self.target is None:
             return _target_of(device)
-        target = Target.parse(self.target) if isinstance(self.target, str) else self.target
+        target = as_target(self.target)
         if (target.device or "cpu") != device.type:
             raise FrontendError(
                 f"the option 'target' is for {target.device or 'cpu'}, but the tensors are on {device}; "
