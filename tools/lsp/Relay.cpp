@@ -61,8 +61,8 @@ namespace {
 class MessageReader {
 public:
   enum class Form {
-    /// Headers only. A line that is none is ignored, so one wrong message does
-    /// not take the messages after it.
+    /// Headers only. Other lines are ignored, so a message with a wrong length
+    /// does not hide the messages after it.
     Headers,
     /// Text, or headers.
     Any,
@@ -128,8 +128,8 @@ private:
     return message;
   }
 
-  /// Sets `length` if a line is the header of it. After a message whose length
-  /// was wrong, the header comes behind what is left of that message.
+  /// Sets `length` if the line is its header. After a message with a wrong
+  /// length, the line begins with the rest of that message.
   static void readLength(StringRef line, size_t &length) {
     constexpr StringRef kName = "content-length:";
     std::string lower = line.lower();

@@ -23,7 +23,7 @@ public:
   /// Checks that the dimensions that `op` is asked for are not negative.
   void addForResult(Operation *op, Type type);
 
-  /// Whether there are checks, so that the function is no longer pure.
+  /// Whether any check was added. A function with a check is not pure.
   bool any() const { return isUsed; }
 
 private:
