@@ -10,6 +10,7 @@
 #include "Relax/Ops/Control.h"
 #include "Relax/Ops/Core.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -101,21 +102,24 @@ Signature Signature::of(FunctionType type) {
 }
 
 LogicalResult relax::unifyCall(Operation *call, const Signature &signature,
-                               ValueRange operands, Unifier &unifier) {
+                               ValueRange operands, Unifier &unifier,
+                               ArrayRef<unsigned> first) {
   auto emitError = [&] { return call->emitOpError(); };
   if (signature.parameters.size() != operands.size())
     return call->emitOpError()
            << "passes " << operands.size() << " arguments, the callee has "
            << signature.parameters.size() << " parameters";
-  for (auto [index, parameter, symbol, operand] : llvm::enumerate(
-           signature.parameters, signature.parameterSymbols, operands)) {
+  llvm::SmallSetVector<unsigned, 8> order(first.begin(), first.end());
+  for (unsigned index = 0; index < operands.size(); ++index)
+    order.insert(index);
+  for (unsigned index : order) {
     std::string where = ("argument " + Twine(index)).str();
-    if (failed(addEquations(unifier, parameter, operand.getType(), where,
-                            emitError)))
+    if (failed(addEquations(unifier, signature.parameters[index],
+                            operands[index].getType(), where, emitError)))
       return failure();
-    if (symbol)
+    if (StringAttr symbol = signature.parameterSymbols[index])
       unifier.add(SymExprAttr::getSymbol(call->getContext(), symbol.getValue()),
-                  getIntegerExpr(operand), where);
+                  getIntegerExpr(operands[index]), where);
   }
   return unifier.solve(emitError);
 }

@@ -38,9 +38,11 @@ struct Signature {
 };
 
 /// Unifies a signature with the operands of a call. Reports an error on `call`
-/// if they contradict each other.
+/// if they contradict each other. The operands with the numbers in `first`
+/// determine symbols before others do.
 LogicalResult unifyCall(Operation *call, const Signature &signature,
-                        ValueRange operands, Unifier &unifier);
+                        ValueRange operands, Unifier &unifier,
+                        ArrayRef<unsigned> first = {});
 
 /// Unifies a signature with the operands of a call and deduces the result
 /// types. Reports an error on `call` if they contradict each other.

@@ -80,6 +80,17 @@ static void initializeTargets() {
   });
 }
 
+/// What LLVM knows of a triple, and of a CPU with features on it; null if it
+/// does not know the triple.
+static std::unique_ptr<llvm::MCSubtargetInfo>
+getSubtarget(const llvm::Triple &triple, StringRef cpu = "",
+             StringRef features = "") {
+  std::string error;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
+      found ? found->createMCSubtargetInfo(triple, cpu, features) : nullptr);
+}
+
 /// The number of a feature.
 static std::optional<unsigned> findFeature(const llvm::MCSubtargetInfo &known,
                                            StringRef name) {
@@ -109,12 +120,7 @@ static std::string describeCPUs(const CPUTarget &target,
                                 const llvm::MCSubtargetInfo &known) {
   std::string text = "'" + target.cpu + "' is not a CPU of " + target.triple;
   for (const char *triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
-    std::string error;
-    const llvm::Target *other =
-        llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
-    std::unique_ptr<llvm::MCSubtargetInfo> cpus(
-        other ? other->createMCSubtargetInfo(llvm::Triple(triple), "", "")
-              : nullptr);
+    auto cpus = getSubtarget(llvm::Triple(triple));
     if (cpus && llvm::is_contained(findCPUs(*cpus), target.cpu))
       return text + "; for another system its triple is needed, as in '" +
              triple + ":" + target.cpu + "'";
@@ -187,13 +193,11 @@ void CPUTarget::change(const relax_rt::CPUName &by) {
   initializeTargets();
   std::string error;
   llvm::Triple parsed(triple);
-  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(parsed, error);
-  std::unique_ptr<llvm::MCSubtargetInfo> known(
-      found ? found->createMCSubtargetInfo(parsed, "", "") : nullptr);
+  auto known = getSubtarget(parsed);
   if (!known || !checkNames(*this, *known, error))
     return;
   // LLVM applies features in order, with what they imply.
-  known.reset(found->createMCSubtargetInfo(parsed, cpu, order));
+  known = getSubtarget(parsed, cpu, order);
   for (const llvm::SubtargetFeatureKV &feature :
        known->getAllProcessorFeatures())
     if (auto it = features.find(feature.Key); it != features.end())
@@ -264,8 +268,7 @@ relax::createTargetMachine(const CPUTarget &target, std::string &error) {
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return nullptr;
-  std::unique_ptr<llvm::MCSubtargetInfo> known(
-      found->createMCSubtargetInfo(triple, "", ""));
+  auto known = getSubtarget(triple);
   if (known && !checkNames(target, *known, error))
     return nullptr;
   llvm::TargetOptions options;

@@ -14,7 +14,6 @@
 #include "Transforms/Fusion/MergeKernels.h"
 #include "Transforms/Fusion/Passes.h"
 #include "Transforms/Simplify/InlineDataflow.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_FUSETIRPASS
@@ -122,29 +121,6 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
     return failure();
   }
 
-  /// Unifies the operands of a call as `unifyCall` does, but lets the inputs of
-  /// the kernel determine symbols before others do, as its call will.
-  static LogicalResult unifyInputsFirst(CallOp call, const Signature &signature,
-                                        ArrayRef<unsigned> inputs,
-                                        Unifier &unifier) {
-    auto emitError = [&] { return call.emitOpError(); };
-    llvm::SmallSetVector<unsigned, 8> order(inputs.begin(), inputs.end());
-    for (unsigned index = 0; index < call.getNumOperands(); ++index)
-      order.insert(index);
-    for (unsigned index : order) {
-      std::string where = ("argument " + Twine(index)).str();
-      Value operand = call.getOperand(index);
-      if (failed(addEquations(unifier, signature.parameters[index],
-                              operand.getType(), where, emitError)))
-        return failure();
-      if (StringAttr symbol = signature.parameterSymbols[index])
-        unifier.add(
-            SymExprAttr::getSymbol(call.getContext(), symbol.getValue()),
-            getIntegerExpr(operand), where);
-    }
-    return unifier.solve(emitError);
-  }
-
   /// Whether an operand has what a parameter states, so that no check is lost
   /// if it is not passed.
   static bool isProved(Value operand, const Signature &signature,
@@ -176,7 +152,8 @@ struct FuseTIR : relax::impl::FuseTIRPassBase<FuseTIR> {
       why = {reason.str(), call};
       return ArrayAttr();
     };
-    if (failed(unifyInputsFirst(call, signature, merged.inputs, unifier)))
+    if (failed(unifyCall(call, signature, call.getOperands(), unifier,
+                         merged.inputs)))
       return fail("a call does not fit it");
     for (Type type : call->getResultTypes())
       if (auto tensor = dyn_cast<RankedTensorType>(type);
